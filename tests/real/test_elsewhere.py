@@ -43,7 +43,8 @@ from workflow_scripts.settings.compute import Compute
 manifest, hub, record = map(Path, sys.argv[1:])
 mmlu_request = MmluRequest(shots=5, prompt="installed", max_items_per_subject=1, seed=0,
                            compute=Compute(device="cpu", dtype="float32", batch_size=4))
-evaluate_mmlu(manifest, hub, record, mmlu_request)
+data = [hub / "datasets/lighteval/mmlu/manifest.json"]
+evaluate_mmlu(manifest, data, record, mmlu_request.to_params())
 """
 
 

@@ -16,8 +16,8 @@ class Item:
     # Group of items that share a premise, a passage or a paired question.
     cluster: str | None = None
     prompt_sha256: str
-    gold: str | None
-    prediction: str | None
+    gold: str | None = None
+    prediction: str | None = None
     correct: bool | None = None
     scores: dict[str, float] = field(default_factory=dict)
     loglikelihoods: list[float] | None = None

@@ -70,7 +70,7 @@ class Protocol(StrictModel):
     name: ProtocolName
     dtype: str
     attention: str  # the implementation that ran, not the one requested
-    engine: str | None = None  # prefix sharing, or plain batches of batch_size and the reason
+    engine: str | None = None  # prefix sharing, or plain batches and the reason
     batch_size: PositiveInt
     threads: PositiveInt  # CPU threads; floating-point sums depend on their number
     seed: int

@@ -6,9 +6,10 @@ including any normalisation of the answers.
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from workflow_scripts.hub.tasks import get_question_and_answers
 
 CANDIDATES = 20  # fixed answers to try: the most frequent correct ones, if the choices vary by item
 RANDOM_DRAWS = 200  # for metrics that are not a mean over items
@@ -101,15 +102,19 @@ def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[s
 
 
 def _compute_generation_baselines(task, docs: list[dict]) -> dict[tuple[str, str], Baseline]:
-    targets = []
-    for doc in docs:
-        target = task.doc_to_target(doc)
-        texts = target if isinstance(target, list) else [target]
-        targets += [(doc, str(text)) for text in texts]
+    from lm_eval.api.instance import Instance
+
+    targets = [
+        Instance("generate_until", doc=doc, arguments=("", {}), idx=0, resps=[text])
+        for doc in docs
+        for text in get_question_and_answers(task, doc)[1]
+    ]
     result = {}
     for ensemble in task._filters:
+        ensemble.apply(targets)
+        answers = Counter(target.filtered_resps[ensemble.name] for target in targets)
         constants: dict[str, dict[str, float]] = defaultdict(dict)
-        for answer, _ in Counter(_filter(ensemble, targets)).most_common(CANDIDATES):
+        for answer, _ in answers.most_common(CANDIDATES):
             results = [task.process_results(doc, [answer]) for doc in docs]
             for metric in results[0]:
                 values = [result[metric] for result in results]
@@ -125,14 +130,3 @@ def gold_index(task, doc: dict) -> int:
     if isinstance(gold, list):
         gold = gold[0]
     return task.doc_to_choice(doc).index(gold) if isinstance(gold, str) else int(gold)
-
-
-def _filter(ensemble, answers: list[tuple[dict, str]]) -> list[Any]:
-    from lm_eval.api.instance import Instance
-
-    instances = [
-        Instance("generate_until", doc=doc, arguments=("", {}), idx=0, resps=[text])
-        for doc, text in answers
-    ]
-    ensemble.apply(instances)
-    return [instance.filtered_resps[ensemble.name] for instance in instances]

@@ -12,7 +12,7 @@ from workflow_scripts.evaluation.lm_eval_results import (
     compute_task_metrics,
 )
 from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model, prepare_tasks
-from workflow_scripts.evaluation.record_parts import build_protocol
+from workflow_scripts.evaluation.record_parts import describe_run
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
@@ -49,18 +49,10 @@ def evaluate_loaded(
     """
     import torch
 
-    harness_version = list_package_versions()["lm_eval"]
-    options = {"batch_size": request.compute.batch_size, "seed": request.seed}
-    scored_items = ScoreCache.open_for_record(
-        record_path,
-        loaded,
-        harness=f"lm_eval {harness_version}",
-        weights_sha256=weights_sha256,
-        **options,
-    )
+    scored_items = ScoreCache.open_for_record(record_path, loaded, weights_sha256)
     with scored_items, mirror(hub) as datasets, torch.inference_mode():
         tasks, drawn = prepare_tasks(request)
-        lm = build_language_model(loaded, scored_items=scored_items, **options)
+        lm = build_language_model(loaded, request, scored_items)
         output = ask(lm, tasks, drawn, chat_template=request.chat_template)
     metrics = compute_task_metrics(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
@@ -73,7 +65,7 @@ def evaluate_loaded(
         task=TaskFacts(
             name=request.task.harness_task,
             harness="lm_eval",
-            harness_version=harness_version,
+            harness_version=list_package_versions()["lm_eval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             subset=first.config.dataset_name if len(tasks) == 1 else None,
@@ -81,17 +73,18 @@ def evaluate_loaded(
             shots=first.get_config("num_fewshot"),
             version=str(first.VERSION),
         ),
-        protocol=build_protocol(
+        metrics=metrics,
+        training=training,
+        **describe_run(
             request.protocol,
+            request,
             loaded,
+            recording,
+            lm.engine.tokens,
             attention=lm.engine.model.attention,
             engine=lm.engine_used,
             chat_template=request.chat_template,
             max_items=request.task.max_test_items,
             generation=first.config.generation_kwargs or {},
-            **options,
         ),
-        metrics=metrics,
-        training=training,
-        **recording.parts(request, loaded, lm.engine.tokens),
     )

@@ -154,12 +154,7 @@ def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, A
     }
     # A graded score, such as a fraction of probability, is neither correct nor wrong.
     correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
-    fields: dict[str, Any] = {
-        "scores": scores,
-        "correct": correct,
-        "gold": None,
-        "prediction": None,
-    }
+    fields: dict[str, Any] = {"scores": scores, "correct": correct}
     if task.OUTPUT_TYPE == "generate_until":
         names = [metric_name(sample["metrics"][0], sample["filter"]) for sample in filtered]
         primary = filtered[names.index(primary_metric) if primary_metric in names else 0]

@@ -6,6 +6,7 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.item_sampling import draw_items
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import Draws
@@ -33,13 +34,19 @@ def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list
     return {name: tasks[name] for name in drawn}, drawn
 
 
-def build_language_model(loaded: LoadedModel, **options: Any):
+def build_language_model(
+    loaded: LoadedModel, request: CellsRequest, scored_items: ScoreCache | None = None
+):
     """Build the lm-eval model of a loaded model, run by the prefix engine or by its server."""
     from workflow_scripts.evaluation.build_engine import build_engine
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
     return PrefixLM(
-        pretrained=loaded.model, tokenizer=loaded.tokenizer, engine=build_engine(loaded), **options
+        pretrained=loaded.model,
+        tokenizer=loaded.tokenizer,
+        engine=build_engine(loaded, scored_items),
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
 
 

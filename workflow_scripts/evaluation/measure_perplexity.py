@@ -20,7 +20,7 @@ from workflow_scripts.evaluation.perplexity import (
     score_instruction_responses,
     score_text,
 )
-from workflow_scripts.evaluation.record_parts import build_protocol, build_task_facts
+from workflow_scripts.evaluation.record_parts import build_task_facts, describe_run
 from workflow_scripts.evaluation.requests import PerplexityRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
@@ -107,16 +107,16 @@ class PerplexityRecord:
             self._items,
             study=study,
             task=self.task,
-            protocol=build_protocol(
+            **describe_run(
                 "perplexity",
+                request,
                 loaded,
-                seed=request.seed,
-                batch_size=request.compute.batch_size,
+                recording,
+                tokens,
                 chat_template=loaded.tokenizer.chat_template is not None,
                 generation=generation,
             ),
             metrics=tuple(self._metrics),
-            **recording.parts(request, loaded, tokens),
         )
 
 

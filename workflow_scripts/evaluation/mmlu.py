@@ -9,13 +9,12 @@ This runs in a separate process: importing lighteval takes seconds, and its mode
 imported together with those of lm-eval.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
@@ -26,9 +25,9 @@ from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol
+from workflow_scripts.evaluation.record_parts import build_metric, describe_run
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import mirror
@@ -42,69 +41,62 @@ PUNCTUATION = "."
 _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one on the hub
 
 
-def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest) -> None:
+def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Evaluate a checkpoint on all questions and write the record and its items."""
-    recording = Recording()
-    loaded = load_model(manifest_path, **request.compute.loading)
-    harness_version = list_package_versions()["lighteval"]
-    scored_items = ScoreCache.open_for_record(
-        record_path,
-        loaded,
-        harness=f"lighteval {harness_version}",
-        batch_size=request.compute.batch_size,
-        seed=request.seed,
-    )
-    configs = list_subject_configs(request.prompt)
-    with scored_items, mirror(hub) as datasets, limit_registry(configs):
-        model, logs = run_lighteval(loaded, manifest_path.parent, configs, request, scored_items)
+    recording, params = Recording(), MmluRequest.of(request)
+    loaded = load_model(model, **params.compute.loading)
+    scored_items = ScoreCache.open_for_record(record, loaded)
+    lm = build_lighteval_model(loaded, model.parent)
+    lm.engine.look_up = scored_items.look_up
+    with scored_items, mirror(get_hub_folder(data[0])) as datasets:
+        tasks = load_subjects(params.prompt, params.shots)
+        docs = [task.get_docs(params.max_items_per_subject) for task in tasks]
+        responses = iter(run_questions(lm, list(chain.from_iterable(docs))))
     items: list[Item] = []
     measured: list[MetricWithBaseline] = []
     truncated = 0
-    for config in configs:
-        name = f"{config.name}|{request.shots}"
-        details = sorted(logs.details_logger.details[name], key=lambda detail: int(detail.doc.id))
-        docs = list({detail.doc.id: detail.doc for detail in details}.values())
-        prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs]
+    for task, task_docs in zip(tasks, docs, strict=True):
+        answers = [next(responses) for _ in task_docs]
         # A prompt is truncated if the prompt and one new token exceed the model's window.
-        encoded = model.tokenizer_cache.encode(prompts, None)
-        truncated += sum(len(tokens) + 1 > model.max_length for tokens in encoded)
-        subject = get_subject(config.name)
-        items += build_items(subject, details, prompts)
-        results = logs.metrics_logger.metric_aggregated[name]
-        for metric in config.metrics:
-            score = MetricWithBaseline(
-                task=subject,
-                name=metric.metric_name,
-                value=float(results[metric.metric_name]),
-                stderr=results.get(f"{metric.metric_name}_stderr"),
-                n=len(docs),
-                baseline=compute_baseline(metric, docs),
-            )
-            measured.append(score)
+        truncated += sum(len(answer.input_tokens) + 1 > lm.max_length for answer in answers)
+        scores = {
+            metric.metric_name: compute_scores(metric, task_docs, answers)
+            for metric in task.metrics
+        }
+        measured += [
+            build_subject_metric(metric, task, task_docs, scores[metric.metric_name])
+            for metric in task.metrics
+        ]
+        for index in sorted(range(len(task_docs)), key=lambda index: int(task_docs[index].id)):
+            doc = task_docs[index]
+            prompt = lm.prompt_manager.prepare_prompt(doc)
+            row = {name: values[index] for name, values in scores.items()}
+            items.append(build_item(get_subject(task.name), doc, prompt, answers[index], row))
     (dataset,) = datasets.values()
-    first = configs[0]
+    first = tasks[0]
     write_record(
-        record_path,
+        record,
         items,
         study=STUDY,
         task=TaskFacts(
             name=TASK,
             harness="lighteval",
-            harness_version=harness_version,
+            harness_version=list_package_versions()["lighteval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
-            split=first.evaluation_splits[0],
-            shots=request.shots,
+            split=first.evaluation_split[0],
+            shots=params.shots,
             version=str(first.version),
         ),
-        protocol=build_protocol(
+        **describe_run(
             "few_shot",
+            params,
             loaded,
-            seed=request.seed,
-            batch_size=request.compute.batch_size,
-            attention=model.engine.model.attention,
-            engine=model.engine.description,
-            max_items=request.max_items_per_subject,
+            recording,
+            lm.engine.tokens,
+            attention=lm.engine.model.attention,
+            engine=lm.engine.description,
+            max_items=params.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
                 "until": list(first.stop_sequence),
@@ -122,64 +114,51 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
                 )
             ),
         ),
-        **recording.parts(request, loaded, model.engine.tokens),
+    )
+    scored_items.path.unlink()
+
+
+def build_subject_metric(
+    metric: Any, task: Any, docs: list[Any], values: list[float]
+) -> MetricWithBaseline:
+    """Average the scores of a subject's questions, with lighteval's standard error."""
+    from lighteval.metrics.utils.stderr import mean_stderr
+
+    return MetricWithBaseline(
+        task=get_subject(task.name),
+        name=metric.metric_name,
+        value=float(np.mean(values)),
+        stderr=mean_stderr(values) if len(values) > 1 else None,
+        n=len(values),
+        baseline=compute_baseline(metric, docs),
     )
 
 
-def run_lighteval(
-    loaded: LoadedModel,
-    folder: Path,
-    configs: list[Any],
-    request: MmluRequest,
-    scored_items: ScoreCache,
-) -> tuple[Any, Any]:
-    """Run tasks and return lighteval's model and evaluation tracker; `folder` holds the tokenizer."""
-    from lighteval.logging.evaluation_tracker import EvaluationTracker
+def build_lighteval_model(loaded: LoadedModel, folder: Path) -> Any:
+    """Build lighteval's model; `folder` holds the tokenizer."""
     from lighteval.models.transformers.transformers_model import TransformersModelConfig
-    from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
 
     from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 
     with TemporaryDirectory(prefix="chorus-lighteval-") as unused:
-        model = PrefixTransformersModel.from_model(
-            loaded.model,
-            TransformersModelConfig(
-                model_name=_ALIAS,
-                tokenizer=str(folder),
-                dtype=loaded.dtype,
-                batch_size=request.compute.batch_size,
-                device=loaded.device,
-                cache_dir=unused,
-                override_chat_template=False,
-            ),
-            seed=request.seed,
-            scored_items=scored_items,
+        config = TransformersModelConfig(
+            model_name=_ALIAS,
+            tokenizer=str(folder),
+            dtype=loaded.dtype,
+            device=loaded.device,
+            cache_dir=unused,
+            override_chat_template=False,
         )
-        tracker = EvaluationTracker(output_dir=unused)
-        pipeline = Pipeline(
-            tasks=",".join(f"{config.name}|{request.shots}" for config in configs),
-            pipeline_parameters=PipelineParameters(
-                launcher_type=ParallelismManager.NONE,
-                max_samples=request.max_items_per_subject,
-                bootstrap_iters=1,  # the standard error of a mean needs no bootstrap
-            ),
-            evaluation_tracker=tracker,
-            model=model,
-        )
-        model._cache = None  # lighteval's response cache ignores changes of the weights
-        pipeline.evaluate()
-    return model, tracker
+        return PrefixTransformersModel.from_model(loaded.model, config)
 
 
-@contextmanager
-def limit_registry(configs: list[Any]) -> Iterator[None]:
-    """Limit lighteval's registry to these tasks; the full registry imports modules that go online or fail."""
-    from lighteval.tasks.registry import Registry
-
-    by_name = {config.name: config for config in configs}
-    load = staticmethod(lambda custom_tasks=None, load_multilingual=False: by_name)
-    with patch.object(Registry, "load_all_task_configs", load):
-        yield
+def run_questions(model: Any, docs: list[Any]) -> list[Any]:
+    """Return a response per question, with the generated answer and the log-likelihoods of the letters."""
+    generated = model.greedy_until(docs)
+    responses = model.loglikelihood(docs)
+    for response, answer in zip(responses, generated, strict=True):
+        response.text = answer.text
+    return responses
 
 
 def format_published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
@@ -194,12 +173,13 @@ def format_published_prompt(line: dict[str, Any], task_name: str | None = None) 
     return doc
 
 
-def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
-    """List lighteval's tasks of all subjects in its order, with the metrics em, qem and acc."""
+def load_subjects(prompt: MmluPrompt, shots: int) -> list[Any]:
+    """Load lighteval's tasks of all subjects in its order, with the metrics em, qem and acc."""
     from lighteval.metrics.metrics import Metrics
     from lighteval.metrics.metrics_sample import ExactMatches
     from lighteval.metrics.normalizations import helm_normalizer
     from lighteval.metrics.utils.metric_utils import SampleLevelMetric
+    from lighteval.tasks.lighteval_task import LightevalTask
     from lighteval.tasks.requests import SamplingMethod
     from lighteval.tasks.tasks.mmlu import TASKS_TABLE
 
@@ -214,70 +194,57 @@ def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
         higher_is_better=True,
     )
     metrics = [Metrics.exact_match.value, qem, Metrics.loglikelihood_acc.value]
-    changes: dict[str, Any] = {"metrics": metrics}
+    changes: dict[str, Any] = {"metrics": metrics, "num_fewshots": shots}
     if prompt == "published":
         changes["prompt_function"] = format_published_prompt
-    return [replace(config, **changes) for config in TASKS_TABLE]
+    return [LightevalTask(replace(config, **changes)) for config in TASKS_TABLE]
 
 
 def get_subject(task: str) -> str:
     return task.removeprefix("mmlu:")
 
 
+def compute_scores(metric: Any, docs: list[Any], responses: Iterable[Any]) -> list[float]:
+    """Compute lighteval's metric for each question."""
+    name = metric.metric_name
+    return [
+        float(metric.compute_sample(doc=doc, model_response=response)[name])
+        for doc, response in zip(docs, responses, strict=True)
+    ]
+
+
 def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
     """Compute the score of each fixed answer, and of random letters, under lighteval's own metric."""
     from lighteval.models.model_output import ModelResponse
-    from lighteval.tasks.requests import SamplingMethod
 
-    if metric.category == SamplingMethod.LOGPROBS:
-        responses = {
-            letter: ModelResponse(logprobs=[0.0 if other == letter else -1e9 for other in LETTERS])
-            for letter in LETTERS
-        }
-    else:
-        responses = {text: ModelResponse(text=[text]) for text in (*LETTERS, PUNCTUATION)}
-    scores = {
-        text: [
-            metric.compute_sample(doc=doc, model_response=response)[metric.metric_name]
-            for doc in docs
-        ]
-        for text, response in responses.items()
-    }
+    scores = {}
+    for text in LETTERS if metric.metric_name == "acc" else (*LETTERS, PUNCTUATION):
+        logprobs = [0.0 if letter == text else -1e9 for letter in LETTERS]
+        response = ModelResponse(text=[text], logprobs=logprobs)
+        scores[text] = compute_scores(metric, docs, [response] * len(docs))
     chance = np.mean([scores[letter] for letter in LETTERS])
     return Baseline({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
 
 
-def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[Item]:
-    """Build an item per question from lighteval's details, which hold it once per sampling method."""
-    answers: dict[str, dict[str, Any]] = {}
-    for detail in details:
-        fields = answers.setdefault(detail.doc.id, {"doc": detail.doc, "scores": {}, "text": ""})
-        fields["scores"] |= {name: float(value) for name, value in detail.metric.items()}
-        if detail.model_response.text:
-            fields["text"] = detail.model_response.text[0]
-        if detail.model_response.logprobs:
-            fields["loglikelihoods"] = [float(value) for value in detail.model_response.logprobs]
-    items = []
-    for prompt, (number, fields) in zip(prompts, answers.items(), strict=True):
-        letter = fields["text"].strip()
-        item = Item(
-            item=f"{subject}/{number}",
-            subset=subject,
-            prompt_sha256=hash_text(prompt),
-            gold=LETTERS[fields.pop("doc").gold_index],
-            prediction=letter,
-            correct=fields["scores"]["em"] == 1.0,
-            format_met=letter in LETTERS,
-            **fields,
-        )
-        items.append(item)
-    return items
-
-
-def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    evaluate_mmlu(model, get_hub_folder(data[0]), record, MmluRequest.of(request))
-    get_score_cache_path(record).unlink(missing_ok=True)
+def build_item(
+    subject: str, doc: Any, prompt: str, response: Any, scores: dict[str, float]
+) -> Item:
+    """Build the item of a question."""
+    (text,) = response.text
+    letter = text.strip()
+    return Item(
+        item=f"{subject}/{doc.id}",
+        subset=subject,
+        prompt_sha256=hash_text(prompt),
+        gold=LETTERS[doc.gold_index],
+        prediction=letter,
+        correct=scores["em"] == 1.0,
+        format_met=letter in LETTERS,
+        scores=scores,
+        text=text,
+        loglikelihoods=response.logprobs,
+    )
 
 
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(evaluate_mmlu, snakemake)

@@ -59,7 +59,6 @@ def build_perplexity_items(
             item=f"{format_label(task, condition)}/{index}",
             condition=condition,
             prompt_sha256=hash_json([task, index]),
-            gold=None,
             prediction=texts[index] if texts else None,
             scores=vars(piece),
         )

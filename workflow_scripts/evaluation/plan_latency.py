@@ -19,7 +19,7 @@ from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
 from workflow_scripts.evaluation.perplexity import format_label
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, build_task_facts
+from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
@@ -75,8 +75,6 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
                             item=f"{format_label('mmlu', condition)}/{number}",
                             condition=condition,
                             prompt_sha256=hash_text("\n".join(prompts)),
-                            gold=None,
-                            prediction=None,
                             scores=dict(zip(TIMES, seconds, strict=True)),
                         )
                         for number, seconds in enumerate(rounds)
@@ -88,16 +86,18 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
         items,
         study="latency",
         task=build_task_facts("mmlu", dataset.repository, dataset.commit, "test"),
-        protocol=build_protocol(
+        **describe_run(
             "latency",
+            params,
             base,
-            seed=params.seed,
+            recording,
+            tokens * len(items),
+            devices=[*map(_name_device, places)],
             batch_size=max(measures.batch_sizes),
             chat_template=is_chat,
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(metrics),
-        **recording.parts(params, base, tokens * len(items), [*map(_name_device, places)]),
     )
 
 

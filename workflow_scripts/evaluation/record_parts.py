@@ -1,10 +1,12 @@
 """Build the parts of a record that describe the task and how the model ran."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
+from workflow_scripts.hub.record_fields import Recording
 
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when the meaning of a metric changes
 
@@ -24,17 +26,32 @@ def build_task_facts(
     )
 
 
-def build_protocol(
-    name: str, loaded: LoadedModel, *, attention: str | None = None, **fields: Any
-) -> Protocol:
-    """Build the description of how a model ran; `attention` overrides the model's configured attention."""
-    return Protocol(
-        name=name,
+def describe_run(
+    protocol: str,
+    request: Any,
+    loaded: LoadedModel,
+    recording: Recording,
+    tokens: int,
+    *,
+    devices: Sequence[str] = (),
+    attention: str | None = None,
+    batch_size: int | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Build the fields of a record that describe how a model ran; `fields` are further ones of the protocol.
+
+    `attention` overrides the model's configured attention, and `batch_size` that of the request.
+    """
+    described = Protocol(
+        name=protocol,
         dtype=loaded.dtype,
         attention=attention or loaded.attention,
+        batch_size=batch_size or request.compute.batch_size,
         threads=loaded.threads,
+        seed=request.seed,
         **fields,
     )
+    return {"protocol": described, **recording.parts(request, loaded, tokens, devices)}
 
 
 def build_metric(

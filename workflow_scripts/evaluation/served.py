@@ -27,6 +27,7 @@ class ServedEngine:
         self.model = SimpleNamespace(why_not_packed=None, attention=None)
         self.description = f"served: {facts.name} at {facts.endpoint}"
         self.tokens = 0
+        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
         self._client = LocalCompletionsAPI(
             base_url=f"{facts.endpoint}/completions",
             model=facts.name,
@@ -36,11 +37,7 @@ class ServedEngine:
         self._client.tokenized_requests = True
 
     def loglikelihoods(
-        self,
-        requests: Sequence[tuple[Sequence[int], Sequence[int]]],
-        *,
-        window: int,
-        answers: MutableMapping[int, Score],
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
     ) -> list[Score]:
         """Score as PrefixEngine does."""
 
@@ -51,15 +48,10 @@ class ServedEngine:
             return self._send(prompts, generate=False, ctxlens=lengths)
 
         self.tokens += sum(len(context) + len(target) for context, target in requests)
-        return _run_batches(len(requests), _BATCH, score, answers)
+        questions = [("loglikelihood", window, *request) for request in requests]
+        return self._ask(questions, _BATCH, score)
 
-    def generate(
-        self,
-        requests: list[GenerationRequest],
-        options: dict[str, Any],
-        *,
-        answers: MutableMapping[int, str],
-    ) -> list[str]:
+    def generate(self, requests: list[GenerationRequest], options: dict[str, Any]) -> list[str]:
         """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
         samples = options["do_sample"]
 
@@ -67,7 +59,7 @@ class ServedEngine:
             first = requests[batch[0]]
             sent: dict[str, Any] = {
                 "max_gen_toks": first.new_tokens,
-                "until": list(getattr(first.stop, "strings", ())),
+                "until": list(first.stop.strings) if first.stop else [],
                 "temperature": 0,
                 "seed": first.seed % 2**31 if samples else 0,
             }
@@ -81,11 +73,21 @@ class ServedEngine:
             return self._send(prompts, generate=True, gen_kwargs=sent)
 
         # With sampling each request has its own seed, so batches have size 1.
-        size = 1 if samples else _BATCH
-        texts = _run_batches(len(requests), size, generate, answers)
+        questions = [request.describe(options) for request in requests]
+        texts = self._ask(questions, 1 if samples else _BATCH, generate)
         self.tokens += sum(len(request.context) for request in requests)
         self.tokens += sum(map(len, self._tokenizer(texts)["input_ids"]))
         return texts
+
+    def _ask(self, questions: list[Any], size: int, send: Callable[[list[int]], list]) -> list:
+        """Send the requests whose questions have no stored answer, batch by batch, and store their answers."""
+        answers = self.look_up(questions)
+        unknown = [index for index in range(len(questions)) if index not in answers]
+        for start in range(0, len(unknown), size):
+            batch = unknown[start : start + size]
+            for index, answer in zip(batch, send(batch), strict=True):
+                answers[index] = answer
+        return [answers[index] for index in range(len(questions))]
 
     def _send(self, prompts: list[list[int]], **options: Any) -> list[Any]:
         address = self._client.base_url
@@ -95,18 +97,3 @@ class ServedEngine:
         except (aiohttp.ClientError, OSError) as error:
             raise HardwareError(f"{address}: {error!r}") from error
         return [answer for batch in batches for answer in batch]
-
-
-def _run_batches(
-    number: int,
-    size: int,
-    run: Callable[[list[int]], list],
-    answers: MutableMapping[int, Any],
-) -> list:
-    """Run the requests that `answers` lacks, batch by batch, and add their answers to it."""
-    unknown = [index for index in range(number) if index not in answers]
-    for start in range(0, len(unknown), size):
-        batch = unknown[start : start + size]
-        for index, answer in zip(batch, run(batch), strict=True):
-            answers[index] = answer
-    return [answers[index] for index in range(number)]

@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
+from workflow_scripts.hub.bos_token import get_bos_tokens
+
 # Texts or pieces per call: enough to use all threads.
 _BATCH = 1_024
 # Whole texts to cache: a harness encodes a context again for each choice.
@@ -41,8 +43,7 @@ class TokenizerCache:
         self.encode_text = lru_cache(_MAX_TEXTS)(
             lambda text, special: self.encode([text], special)[0]
         )
-        # The special tokens before and after a text, by `add_special_tokens`.
-        self._special_tokens: dict[bool | None, tuple[list[int], list[int]]] = {}
+        self._start = get_bos_tokens(tokenizer)
 
     def encode(self, texts: list[str], special: bool | None) -> list[list[int]]:
         """Encode with or without special tokens; None means the tokenizer's default."""
@@ -53,18 +54,11 @@ class TokenizerCache:
             self._pieces = {}
         new = list(dict.fromkeys(chain.from_iterable(split_texts)).keys() - self._pieces.keys())
         self._pieces |= zip(new, self._encode_whole(new, False), strict=True)
-        before, behind = self._get_special_tokens(special)
+        start = [] if special is False else self._start
         return [
-            [*before, *chain.from_iterable(map(self._pieces.__getitem__, pieces)), *behind]
+            [*start, *chain.from_iterable(map(self._pieces.__getitem__, pieces))]
             for pieces in split_texts
         ]
-
-    def _get_special_tokens(self, special: bool | None) -> tuple[list[int], list[int]]:
-        if special not in self._special_tokens:
-            (bare,), (whole,) = (self._encode_whole(["a"], option) for option in (False, special))
-            start = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
-            self._special_tokens[special] = whole[:start], whole[start + len(bare) :]
-        return self._special_tokens[special]
 
     def _encode_whole(self, texts: list[str], special: bool | None) -> list[list[int]]:
         options = {} if special is None else {"add_special_tokens": special}
@@ -90,6 +84,8 @@ def can_encode_pieces(tokenizer: Any) -> bool:
         and all(_is_word_split(step) for step in steps)
         and any(step["type"] == "Split" or step.get("use_regex") for step in steps)
         and not any(_is_cut(token) for token in parts["added_tokens"])
+        # No special token follows a text.
+        and tokenizer.num_special_tokens_to_add() == len(get_bos_tokens(tokenizer))
     )
 
 

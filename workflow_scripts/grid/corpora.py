@@ -18,7 +18,7 @@ from workflow_scripts.evaluation.perplexity import (
     compute_perplexity_metrics,
     score_text,
 )
-from workflow_scripts.evaluation.record_parts import build_protocol, build_task_facts
+from workflow_scripts.evaluation.record_parts import build_task_facts, describe_run
 from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.requests import CorpusRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
@@ -59,16 +59,16 @@ def measure_corpus(
             build_perplexity_items(request.corpus, pieces),
             study="corpora",
             task=build_task_facts(request.corpus, text.name, digest[:40], "last tenth"),
-            protocol=build_protocol(
-                protocol,
-                loaded,
-                seed=request.seed,
-                batch_size=compute.batch_size,
-                generation=windows,
-            ),
             metrics=(bits_per_byte, perplexity),
             training=trained,
-            **recording.parts(request, loaded, sum(piece.tokens for piece in pieces)),
+            **describe_run(
+                protocol,
+                request,
+                loaded,
+                recording,
+                sum(piece.tokens for piece in pieces),
+                generation=windows,
+            ),
         )
 
     def tokenise(part: str) -> Samples:

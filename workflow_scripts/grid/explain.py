@@ -22,18 +22,19 @@ from workflow_scripts.hub.tasks import build_training_pair
 
 
 def explain_training(
-    models: list[Path], hub: Path, path: Path, request: ExplainTrainingRequest
+    model: list[Path], data: list[Path], text: Path, request: dict[str, Any]
 ) -> None:
     """Write both items as text for each model."""
-    with mirror(hub):
-        splits = load_splits(request.task, request.recipe, request.seed, request.draws)
+    params = ExplainTrainingRequest.of(request)
+    with mirror(get_hub_folder(data[0])):
+        splits = load_splits(params.task, params.recipe, params.seed, params.draws)
         count = len(splits.training)
-        if request.number >= count:
+        if params.number >= count:
             raise UserError(
-                f"explain names the training item {request.number} of {request.task}, which has {count}."
+                f"explain names the training item {params.number} of {params.task}, which has {count}."
             )
-        parts = [_explain(manifest, splits, request) for manifest in models]
-    write_text(path, "\n\n".join(parts) + "\n")
+        parts = [_explain(manifest, splits, params) for manifest in model]
+    write_text(text, "\n\n".join(parts) + "\n")
 
 
 def _explain(manifest: Path, splits: Splits, request: ExplainTrainingRequest) -> str:
@@ -84,9 +85,5 @@ def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list
     ]
 
 
-def main(model: list[Path], data: list[Path], text: Path, request: dict[str, Any]) -> None:
-    explain_training(model, get_hub_folder(data[0]), text, ExplainTrainingRequest.of(request))
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(explain_training, snakemake)

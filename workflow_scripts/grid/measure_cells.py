@@ -1,4 +1,4 @@
-"""Score a model on tasks with lm-eval's task definitions, zero-shot or after fine-tuning on each task.
+"""Score a model on tasks with lm-eval's task definitions, zero-shot, few-shot or after fine-tuning on each task.
 
 In: the manifests of the model and of the tasks' datasets. Out: a record and its items for each task. The training
 states to resume from are hidden files in the folder of the records.

@@ -111,9 +111,7 @@ def _score(
 ) -> dict[str, float]:
     """Compute the primary metric on the validation items."""
     name, metric = splits.choosing.config.task, request.task.metric
-    lm = build_language_model(
-        replace(loaded, model=model), batch_size=request.compute.batch_size, seed=request.seed
-    )
+    lm = build_language_model(replace(loaded, model=model), request)
     with torch.inference_mode():
         output = ask(
             lm,

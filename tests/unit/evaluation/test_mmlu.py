@@ -19,7 +19,6 @@ BLANK_LINES = {"installed": 3, "published": 1}
 
 CHILD = """
 import json, sys
-from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -31,6 +30,7 @@ from lighteval.logging.evaluation_tracker import EvaluationTracker
 from lighteval.metrics.metrics import Metrics
 from lighteval.models.transformers.transformers_model import TransformersModelConfig
 from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+from lighteval.tasks.registry import Registry
 from lighteval.tasks.requests import Doc
 from workflow_scripts.evaluation import mmlu
 from workflow_scripts.evaluation.score_cache import ScoreCache
@@ -42,15 +42,22 @@ manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
 request = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
                       compute=Compute(device="cpu", dtype="float32", batch_size=4))
-all_configs = mmlu.list_subject_configs
+load_all = mmlu.load_subjects
 results = {}
+data = [hub / "datasets/lighteval/mmlu/manifest.json"]
 
-# One token an answer: an untrained model would not stop behind a letter.
-def list_first_subjects(prompt):
-    return [replace(config, generation_size=1) for config in all_configs(prompt)[: int(subjects)]]
+def evaluate(name, request):
+    mmlu.evaluate_mmlu(manifest, data, out / f"{name}.json", request.to_params())
 
-mmlu.list_subject_configs = list_first_subjects
-configs = list_first_subjects("installed")
+def load_first_subjects(*arguments):
+    tasks = load_all(*arguments)[: int(subjects)]
+    for task in tasks:
+        # One token an answer: an untrained model would not stop behind a letter.
+        task.generation_size = task.config.generation_size = 1
+    return tasks
+
+mmlu.load_subjects = load_first_subjects
+configs = [task.config for task in load_first_subjects("installed", 5)]
 load = mmlu.load_model
 
 def load_answering_model(*arguments, **options):
@@ -72,7 +79,8 @@ mmlu.load_model = load_answering_model
 # lighteval's own model, loop and registry of these tasks alone
 loaded = load_answering_model(manifest, device="cpu", dtype="float32", attention="auto")
 tracker = EvaluationTracker(output_dir=str(out / "theirs"))
-with mirror(hub), mmlu.limit_registry(configs):
+Registry.load_all_task_configs = staticmethod(lambda *_, **__: {c.name: c for c in configs})
+with mirror(hub):
     pipeline = Pipeline(
         tasks=",".join(f"{config.name}|5" for config in configs),
         pipeline_parameters=PipelineParameters(
@@ -96,9 +104,8 @@ results["answers"] = {
     if detail.model_response.text
 }
 
-mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", request)
-published = request.model_copy(update={"prompt": "published"})
-mmlu.evaluate_mmlu(manifest, hub, out / "published.json", published)
+evaluate("whole", request)
+evaluate("published", request.model_copy(update={"prompt": "published"}))
 
 # stopped in the middle, and gone on with
 add, done = ScoreCache.add, []
@@ -111,13 +118,13 @@ def stop(self, key, value):
 
 ScoreCache.add = stop
 try:
-    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
+    evaluate("resumed", request)
 except KeyboardInterrupt:
     results["left"] = (out / ".resumed.scored").stat().st_size
 ScoreCache.add = add
 computed = []
 ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
-mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
+evaluate("resumed", request)
 results["computed"] = len(computed)
 
 # baselines of two questions whose key is A and one whose key is C

@@ -59,7 +59,7 @@ def test_samples_equal_plain_loop():
     context = Requests(seed).draw_tokens(1, 30)
     torch.manual_seed(seed)
     logits = (3 * torch.randn(NEW, VOCABULARY)).to(torch.bfloat16)
-    answer = Answer(GenerationRequest(context, NEW, seed=seed), rules, list)
+    answer = Answer(0, GenerationRequest(context, NEW, seed=seed), rules, {})
     ids = torch.tensor([context])
     generator = torch.Generator().manual_seed(seed)
     for row in logits:

@@ -11,15 +11,11 @@ import torch
 from tests.cells import make_cell
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, get_score_cache_path
+from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import load_model
 
-RUN = {
-    "weights_sha256": "0" * 64,
-    "harness": "lm_eval 1",
-    "settings": {"dtype": "float32"},
-}
-QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
+RUN = {"weights": "0" * 64, "harness": "lm_eval 1", "dtype": "float32"}
+QUESTION = ("loglikelihood", 8, [1, 2], [3])
 
 
 @pytest.mark.parametrize("lost_bytes", [0, 1, 5, 20])
@@ -43,24 +39,24 @@ def test_half_written_line(tmp_path, lost_bytes):
 @pytest.mark.parametrize(
     "change",
     [
-        {"weights_sha256": "1" * 64},
+        {"weights": "1" * 64},
         {"harness": "lm_eval 2"},
-        {"settings": {"dtype": "bfloat16"}},
-        {"question": ("loglikelihood", ([1], [2, 3]), {"window": 8})},
-        {"question": ("loglikelihood", ([12], [3]), {"window": 8})},
-        {"question": ("loglikelihood", ([1, 2], [3]), {"window": 9})},
-        {"question": ("generation", ([1, 2], [3]), {"window": 8})},
+        {"dtype": "bfloat16"},
+        {"question": ("loglikelihood", 8, [1], [2, 3])},
+        {"question": ("loglikelihood", 8, [12], [3])},
+        {"question": ("loglikelihood", 9, [1, 2], [3])},
+        {"question": ("generation", 8, [1, 2], [3])},
     ],
     ids=lambda change: next(iter(change)),
 )
 def test_score_cache_changed_key(tmp_path, change):
     question = change.pop("question", QUESTION)
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        Answers(items, [QUESTION])[0] = [1.0, True]
+        items.look_up([QUESTION])[0] = [1.0, True]
     with ScoreCache(tmp_path / "items", **RUN | change) as items:
-        assert not Answers(items, [question])
+        assert not items.look_up([question])
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        assert Answers(items, [QUESTION]) == {0: [1.0, True]}
+        assert items.look_up([QUESTION]) == {0: [1.0, True]}
 
 
 def evaluate(manifest, world, record, load=load_model):

@@ -55,7 +55,7 @@ def test_failing_server(chunkable, tmp_path, monkeypatch, capfd, status):
         manifest = describe(chunkable, tmp_path / "served", endpoint)
         loaded = load_model(manifest, device="cpu", dtype="float32", attention="sdpa")
         engine = ServedEngine(loaded.model, loaded.tokenizer)
-        score = partial(engine.loglikelihoods, [([5, 6, 7], [8])], window=50, answers={})
+        score = partial(engine.loglikelihoods, [([5, 6, 7], [8])], window=50)
         if status is None:
             assert len(score()) == 1
         else:

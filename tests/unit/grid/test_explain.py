@@ -29,7 +29,8 @@ def test_explained_tokens_equal_sample(world, tmp_path):
     request = ExplainTrainingRequest(
         task="nq_open", number=3, recipe=RECIPE, chat_template=False, seed=0
     )
-    explain_training([manifest], world, tmp_path / "explained.txt", request)
+    data = [world / "datasets/google-research-datasets/nq_open/manifest.json"]
+    explain_training([manifest], data, tmp_path / "explained.txt", request.to_params())
     part = (tmp_path / "explained.txt").read_text(encoding="utf-8")
     with mirror(world):
         splits = load_splits("nq_open", RECIPE, seed=0)

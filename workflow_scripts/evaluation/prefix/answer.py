@@ -1,38 +1,45 @@
 """A generation request, and its answer during generation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from .sampling import GenerationRules, StopTest
+from .sampling import GenerationRules, StopStrings
 
 
 @dataclass(frozen=True)
 class GenerationRequest:
     context: Sequence[int]
     new_tokens: int  # at most
-    stop: StopTest | None = None
+    stop: StopStrings | None = None
     seed: int = 0  # of this request alone; used for sampling
+
+    def describe(self, options: dict[str, Any]) -> tuple:
+        """Return everything that the answer depends on besides the model, as JSON values."""
+        strings = self.stop and self.stop.strings
+        return "generation", options, self.context, self.new_tokens, self.seed, strings
 
 
 class Answer:
-    """The tokens generated so far for a request; `on_done` is called with the finished answer.
+    """The tokens generated so far for a request; the finished answer is added to `answers`, unless it is there.
 
     Tokens are chosen per request, with a separate random generator, so they do not depend on the rest of the batch.
     """
 
     def __init__(
         self,
+        index: int,
         request: GenerationRequest,
         rules: GenerationRules,
-        on_done: Callable[[list[int]], None],
+        answers: MutableMapping[int, list[int]],
     ):
         self.request = request
         self.done = False
         self.tokens: list[int] = []
         self._end_tokens = rules.end_tokens
-        self._on_done = on_done
+        self._index, self._answers = index, answers
         self._processors = rules.build_processors(request.context)
         self._generator: torch.Generator | None = None
         if rules.samples:
@@ -60,8 +67,8 @@ class Answer:
             or len(self.tokens) >= self.request.new_tokens
             or (stop is not None and stop(self.tokens))
         )
-        if self.done:
-            self._on_done(self.tokens)
+        if self.done and self._index not in self._answers:
+            self._answers[self._index] = self.tokens
 
     def _choose(self, logits: torch.Tensor) -> int:
         ids = torch.tensor([self.all_tokens], device=logits.device)

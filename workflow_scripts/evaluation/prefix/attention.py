@@ -20,6 +20,7 @@ NAME = "prefix_sharing"
 _ROWS = 128
 _WIDEST_FLASH_HEAD = 256
 _MAX_COPIED_KEYS = 2**17
+_FAR = 2**30  # more tokens than any window
 
 
 class TrieAttention:
@@ -41,9 +42,9 @@ class TrieAttention:
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
         outputs = [
             _compute_attention(
-                query[:, :, rows], _gather(key, ranges), _gather(value, ranges), mask, **options
+                query[:, :, rows], key[:, :, entries], value[:, :, entries], mask, **options
             )
-            for (rows, ranges), mask in zip(self._calls, masks, strict=True)
+            for (rows, entries), mask in zip(self._calls, masks, strict=True)
         ]
         return torch.cat(outputs, dim=2)
 
@@ -54,33 +55,24 @@ class TrieAttention:
         return np.flatnonzero(self._trie.ends[visible] > visible[first + start])
 
     @cached_property
-    def _calls(self) -> list[tuple[slice, list[slice]]]:
-        """The row slice of each call, and the cache ranges that its tokens see."""
+    def _calls(self) -> list[tuple[slice, Tensor]]:
+        """The row slice of each call, and the cache entries that its tokens see."""
         calls = []
         for start in range(0, self._count, _ROWS):
             end = min(start + _ROWS, self._count)
-            entries = self.find_entries(start, end)
-            ranges = np.split(entries, np.flatnonzero(np.diff(entries) > 1) + 1)
-            slices = [slice(int(part[0]), int(part[-1]) + 1) for part in ranges]
-            calls.append((slice(start, end), slices))
+            entries = torch.from_numpy(self.find_entries(start, end)).to(self._device)
+            calls.append((slice(start, end), entries))
         return calls
 
     def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
         options = (window, groups, dtype)
         if options not in self._masks:
-            row_nodes = self._nodes[len(self._nodes) - self._count :]
-            self._masks[options] = [
-                self._build_mask(
-                    row_nodes[rows],
-                    np.concatenate([self._nodes[part] for part in ranges]),
-                    *options,
-                )
-                for rows, ranges in self._calls
-            ]
+            self._masks[options] = [self._build_mask(part, *options) for part, _ in self._calls]
         return self._masks[options]
 
-    def _build_mask(self, rows: np.ndarray, keys: np.ndarray, window, groups, dtype) -> Tensor:
-        rows = rows[:, None]
+    def _build_mask(self, part: slice, window, groups, dtype) -> Tensor:
+        rows = self._nodes[-self._count :][part, None]
+        keys = self._nodes[self.find_entries(part.start, part.stop)]
         hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
         if window:
             hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
@@ -126,9 +118,13 @@ class TrieAttention:
 class RowAttention:
     """Attention of the next token of several answers to a shared prefix and to each answer's own keys."""
 
-    def __init__(self, positions: Tensor, count: int, cache):
-        """Store the position of each answer; each answer sees those of `count` keys up to its position."""
-        self._distances = positions[:, None] - torch.arange(count, device=positions.device)
+    def __init__(self, positions: Tensor, cache):
+        """Store the position of each answer's next token, which is not in the cache yet."""
+        positions = positions[:, None]
+        shared = torch.arange(cache.start, device=positions.device)
+        own = positions - torch.arange(cache.used, -1, -1, device=positions.device)
+        own = own.masked_fill(own < cache.start, -_FAR)  # padding on the left
+        self._distances = positions - torch.cat([shared.expand(len(own), -1), own], dim=1)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
 
@@ -136,8 +132,7 @@ class RowAttention:
         self, query: Tensor, key: Tensor, value: Tensor, *, scale, softcap, window
     ) -> Tensor:
         if window not in self._masks:
-            distances = self._distances
-            hidden = (distances < 0) | (distances >= window) if window else distances < 0
+            hidden = self._distances >= (window or _FAR)
             self._masks[window] = _build_mask_values(hidden, torch.float32)[:, None, None]
         start_keys, start_values = self._cache.current.start
         rows, heads, _, width = query.shape
@@ -154,11 +149,6 @@ class RowAttention:
         output = start_weights.transpose(0, 1).flatten(1, 2) @ start_values
         output = own_weights @ value + output.view(shared, rows, groups, width).transpose(0, 1)
         return output.reshape(rows, heads, 1, width)
-
-
-def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
-    parts = [states[:, :, part] for part in ranges]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
 def _build_mask_values(hidden: Tensor, dtype) -> Tensor:

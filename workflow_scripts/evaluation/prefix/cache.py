@@ -8,7 +8,7 @@ import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 
-class _TreeLayer(DynamicLayer):
+class _BufferLayer(DynamicLayer):
     """Keys and values in a preallocated buffer, so that appending needs no copy."""
 
     def __init__(self, capacity: int):
@@ -27,11 +27,11 @@ class _TreeLayer(DynamicLayer):
     def update(self, key_states, value_states, *args, **kwargs):
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        end = self.used + key_states.shape[-2]
-        self.keys[:, :, self.used : end] = key_states
-        self.values[:, :, self.used : end] = value_states
+        rows, end = len(key_states), self.used + key_states.shape[-2]
+        self.keys[:rows, :, self.used : end] = key_states
+        self.values[:rows, :, self.used : end] = value_states
         self.used = end
-        return self.keys[:, :, :end], self.values[:, :, :end]
+        return self.keys[:rows, :, :end], self.values[:rows, :, :end]
 
     def get_seq_length(self) -> int:
         return self.used
@@ -43,10 +43,10 @@ class TreeCache(DynamicCache):
     def __init__(self, capacity: int):
         super().__init__()
         self.capacity = capacity
-        self.layer_class_to_replicate = partial(_TreeLayer, capacity)
+        self.layer_class_to_replicate = partial(_BufferLayer, capacity)
 
     @property
-    def filled(self) -> list[_TreeLayer]:
+    def filled(self) -> list[_BufferLayer]:
         return [layer for layer in self.layers if layer.is_initialized]
 
     def keep(self, entries: torch.Tensor) -> None:
@@ -68,33 +68,22 @@ class TreeCache(DynamicCache):
 @dataclass(frozen=True)
 class RowShape:
     rows: int
-    capacity: int  # entries of a row
     start: int  # entries shared by all rows
+    prompt: int  # further entries of the longest prompt; shorter prompts are padded on the left
+    capacity: int  # entries of a row
 
 
-class _RowLayer(DynamicLayer):
-    lengths: torch.Tensor  # entries of each row before a step
-
-    def __init__(self, source: _TreeLayer, shape: RowShape, start: np.ndarray):
-        super().__init__()
+class _RowLayer(_BufferLayer):
+    def __init__(self, source: _BufferLayer, shape: RowShape, start: np.ndarray):
+        super().__init__(shape.capacity)
         self.is_initialized = True
-        self.count = 0  # entries of a row that a step reads
+        self.used = shape.prompt
         # Zeros, because masked entries must be finite.
         self.keys, self.values = (
             buffer.new_zeros(shape.rows, buffer.shape[1], shape.capacity, buffer.shape[-1])
             for buffer in (source.keys, source.values)
         )
         self.start = source.keys[0][:, start], source.values[0][:, start]
-
-    def update(self, key_states, value_states, *args, **kwargs):
-        rows = len(self.lengths)
-        numbers = torch.arange(rows, device=self.keys.device)
-        self.keys[numbers, :, self.lengths] = key_states[:, :, 0]
-        self.values[numbers, :, self.lengths] = value_states[:, :, 0]
-        return self.keys[:rows, :, : self.count], self.values[:rows, :, : self.count]
-
-    def get_seq_length(self) -> int:
-        return self.count
 
 
 class RowCache(Cache):
@@ -111,6 +100,12 @@ class RowCache(Cache):
             ]
         )
         self._filled = [layer for layer in self.layers if isinstance(layer, _RowLayer)]
+        self.start = shape.start
+
+    @property
+    def used(self) -> int:
+        """The entries of a row that are in use, without the shared prefix."""
+        return self._filled[0].used
 
     def update(self, key_states, value_states, layer_idx, *args, **kwargs):
         self.current = self.layers[layer_idx]
@@ -119,16 +114,11 @@ class RowCache(Cache):
     def fill(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
         """Copy the part of a prompt after the shared prefix into a row."""
         for layer, read in zip(self._filled, source.filled, strict=True):
-            layer.keys[row, :, : len(entries)] = read.keys[0][:, entries]
-            layer.values[row, :, : len(entries)] = read.values[0][:, entries]
+            places = slice(layer.used - len(entries), layer.used)
+            layer.keys[row, :, places] = read.keys[0][:, entries]
+            layer.values[row, :, places] = read.values[0][:, entries]
 
     def move(self, source: int, target: int) -> None:
         for layer in self._filled:
             layer.keys[target] = layer.keys[source]
             layer.values[target] = layer.values[source]
-
-    def set_lengths(self, lengths: torch.Tensor, count: int) -> None:
-        """Set the entries filled in the first rows, and the entries that the next step reads, its own included."""
-        for layer in self._filled:
-            layer.lengths = lengths.to(layer.keys.device)
-            layer.count = count

@@ -5,8 +5,7 @@ engine.loglikelihoods([(context, continuation), ...], window=2048)
 engine.generate([...])
 """
 
-from collections.abc import MutableMapping, Sequence
-from functools import partial
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
 import torch
@@ -47,6 +46,9 @@ class PrefixEngine:
         self.tokens_per_call = GPU_TOKENS if on_gpu else CPU_TOKENS
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
+        # Returns the answers of an earlier run by index, for a list of questions. Each new answer is added to them as
+        # soon as it is computed, in any order.
+        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
 
     @property
     def description(self) -> str:
@@ -55,21 +57,13 @@ class PrefixEngine:
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
     def loglikelihoods(
-        self,
-        pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
-        *,
-        window: int,
-        answers: MutableMapping[int, Score] | None = None,
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
     ) -> list[Score]:
-        """Score each continuation after its context, truncated on the left to the model's window.
-
-        `answers` holds results of an earlier run of the same pairs, by index. Each new result is added to it as soon as
-        it is computed, in any order.
-        """
+        """Score each continuation after its context, truncated on the left to the model's window."""
         requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
-        answers = {} if answers is None else answers
+        answers = self.look_up([("loglikelihood", window, *pair) for pair in pairs])
         accumulator = LogprobAccumulator(requests, answers)
         with torch.inference_mode():
             if self.model.why_not_packed:
@@ -83,36 +77,25 @@ class PrefixEngine:
         return [(value, is_greedy) for value, is_greedy in scores]
 
     def generate(
-        self,
-        requests: list[GenerationRequest],
-        options: dict[str, Any] | None = None,
-        *,
-        answers: MutableMapping[int, list[int]] | None = None,
+        self, requests: list[GenerationRequest], options: dict[str, Any]
     ) -> list[list[int]]:
         """Return the new tokens of each request, including the stop string or end token.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); the defaults come
-        from the model's generation config. Beam search and similar modes are refused. `answers` is as in
-        `loglikelihoods`.
+        from the model's generation config. Beam search and similar modes are refused.
         """
         if not requests:
             return []
-        rules = GenerationRules(self.model.model, options or {})
-        tokens_by_request = {} if answers is None else answers
-
-        def keep(index: int, tokens: list[int]) -> None:
-            if index not in tokens_by_request:
-                tokens_by_request[index] = tokens
+        rules = GenerationRules(self.model.model, options)
+        answers = self.look_up([request.describe(options) for request in requests])
 
         def start_answer(index: int) -> Answer:
-            return Answer(requests[index], rules, partial(keep, index))
+            return Answer(index, requests[index], rules, answers)
 
         with torch.inference_mode():
             if self.model.why_not_packed:
-                unknown = [
-                    index for index in range(len(requests)) if index not in tokens_by_request
-                ]
-                generate_plain(self.model, start_answer, unknown, self.tokens_per_call)
+                unknown = [start_answer(i) for i in range(len(requests)) if i not in answers]
+                generate_plain(self.model, unknown, self.tokens_per_call)
             else:
                 # Half of the memory is for the prefill and half for the rows of answers.
                 memory = self.memory_budget // 2
@@ -122,10 +105,10 @@ class PrefixEngine:
                     self.model, requests, block=block, memory=memory, rows=self.answers
                 )
                 self.tokens += packed.trie_tokens
-                packed.run(start_answer, frozenset(tokens_by_request))
+                packed.run(start_answer, frozenset(answers))
         # The last token of an answer is never an input.
-        self.tokens += sum(len(tokens) - 1 for tokens in tokens_by_request.values())
-        return [tokens_by_request[index] for index in range(len(requests))]
+        self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
+        return [answers[index] for index in range(len(requests))]
 
     def _get_block(self, longest: int, memory: int) -> int:
         """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""

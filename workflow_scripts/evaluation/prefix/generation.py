@@ -35,7 +35,7 @@ class PackedGeneration:
             if not all(index in cached for index in batch):
                 answers, cache = self._read([start_answer(index) for index in batch], shape)
                 while answers:
-                    self._step(answers, cache, shape.start)
+                    self._step(answers, cache)
 
     def _build_batches(self) -> Iterator[tuple[list[int], RowShape]]:
         """Group requests with neighbouring prompts into batches, as large as the memory allows.
@@ -61,9 +61,10 @@ class PackedGeneration:
 
     def _get_shape(self, batch: list[int], common: int) -> RowShape:
         requests = [self._requests[index] for index in batch]
-        capacity = max(len(request.context) + request.new_tokens for request in requests)
         start = common if len(batch) > 1 else 0
-        return RowShape(len(batch), capacity - start, start)
+        prompt = max(len(request.context) for request in requests) - start
+        new_tokens = max(request.new_tokens for request in requests)
+        return RowShape(len(batch), start, prompt, prompt + new_tokens)
 
     def _has_memory(self, shape: RowShape) -> bool:
         entries = shape.rows * shape.capacity + shape.start
@@ -93,15 +94,13 @@ class PackedGeneration:
                 growing.append(answer)
         return growing, cache
 
-    def _step(self, answers: list[Answer], cache: RowCache | None, start: int) -> None:
+    def _step(self, answers: list[Answer], cache: RowCache | None) -> None:
         """Decode one token of each answer, and move rows into the places of finished answers."""
         assert cache is not None
         device = self._model.device
         ids = torch.tensor([answer.tokens[-1:] for answer in answers], device=device)
         positions = torch.tensor([answer.length - 1 for answer in answers], device=device)
-        longest = max(answer.length for answer in answers)
-        cache.set_lengths(positions - start, longest - start)
-        attention = RowAttention(positions, longest, cache)
+        attention = RowAttention(positions, cache)
         logits = self._model.run(ids, positions[:, None], attention, cache)[:, -1]
         likeliest = logits.argmax(-1).tolist()
         for row, answer in enumerate(answers):
@@ -114,19 +113,15 @@ class PackedGeneration:
                     cache.move(len(answers), row)
 
 
-def generate_plain(
-    model, start_answer: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
-) -> None:
-    """Generate without a cache: each token runs the whole sequence again."""
-    answers = [start_answer(index) for index in unknown]
+def generate_plain(model, answers: list[Answer], max_tokens: int) -> None:
+    """Generate in batches without a cache: each token runs the whole sequence again."""
+    answers = sorted(answers, key=lambda answer: -answer.length)
     while answers:
-        answers.sort(key=lambda answer: -answer.length)
-        start = 0
-        while start < len(answers):
-            batch = answers[start : start + max(1, max_tokens // answers[start].length)]
-            start += len(batch)
+        size = max(1, max_tokens // answers[0].length)
+        batch, answers = answers[:size], answers[size:]
+        while batch:
             logits = model.run_plain([answer.all_tokens for answer in batch])
             for answer, rows in zip(batch, logits, strict=True):
                 row = rows[answer.length - 1]
                 answer.add_next(row, int(row.argmax()))
-        answers = [answer for answer in answers if not answer.done]
+            batch = [answer for answer in batch if not answer.done]

@@ -75,7 +75,8 @@ class CausalModel:
         rows = [torch.tensor([*sequence]) for sequence in sequences]
         ids = pad_sequence(rows, batch_first=True).to(self.device)
         self.tokens_run += ids.numel()
-        return self.model(ids, **self._plain_options).logits
+        # Prompt tuning puts virtual tokens before the sequence.
+        return self.model(ids, **self._plain_options).logits[:, -ids.shape[1] :]
 
     def _probe(self) -> str | None:
         """Return why the model cannot run packed, or None if it can."""

@@ -1,6 +1,6 @@
 """Set up transformers' generation settings and logits processors, and detect the end of an answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -8,8 +8,6 @@ from typing import Any
 import torch
 
 SUPPORTED = ("greedy_search", "sample")
-
-StopTest = Callable[[Sequence[int]], bool]
 
 
 class UnsupportedGeneration(ValueError):

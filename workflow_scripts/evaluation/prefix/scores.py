@@ -1,5 +1,6 @@
 """Compute the log-likelihood of each continuation, and whether it is the greedy one."""
 
+from collections import defaultdict
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 
@@ -113,21 +114,25 @@ def score_packed(
 def score_plain(
     model, requests: list[ScoreRequest], accumulator: LogprobAccumulator, max_tokens: int
 ) -> int:
-    """Score requests in batches padded on the right, longest first; return the tokens of all batches, with padding."""
-    order = sorted(range(len(requests)), key=lambda index: -len(requests[index].read))
+    """Score requests in batches padded on the right, longest first, each distinct input once.
+
+    Return the tokens of all batches, with padding.
+    """
+    indices = defaultdict(list)
+    for index, request in enumerate(requests):
+        indices[tuple(request.read)].append(index)
+    order = sorted(indices, key=len, reverse=True)
     tokens = 0
     while order:
-        longest = len(requests[order[0]].read)
-        size = max(1, max_tokens // longest)
+        size = max(1, max_tokens // len(order[0]))
         batch, order = order[:size], order[size:]
-        tokens += len(batch) * longest
-        if not accumulator.is_unknown[batch].any():
+        tokens += len(batch) * len(batch[0])
+        if not accumulator.is_unknown[[index for read in batch for index in indices[read]]].any():
             continue
-        logits = model.run_plain([requests[index].read for index in batch])
-        for row, index in enumerate(batch):
-            end, targets = len(requests[index].read), np.asarray(requests[index].targets)
-            rows = np.arange(len(targets))
-            accumulator.add(
-                logits[row, end - len(targets) : end], rows, targets, np.full(len(rows), index)
-            )
+        for read, logits in zip(batch, model.run_plain(batch), strict=True):
+            for index in indices[read]:
+                targets = np.asarray(requests[index].targets)
+                scored = logits[len(read) - len(targets) : len(read)]
+                rows = np.arange(len(targets))
+                accumulator.add(scored, rows, targets, np.full(len(rows), index))
     return tokens

@@ -17,15 +17,9 @@ from workflow_scripts.evaluation.prompts.questions import (
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
-from workflow_scripts.evaluation.record_parts import (
-    HARNESS,
-    HARNESS_VERSION,
-    build_metric,
-    build_protocol,
-    build_task_facts,
-)
-from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, get_score_cache_path
-from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
+from workflow_scripts.evaluation.score_cache import ScoreCache
+from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.prompts.spec import Asking
@@ -44,10 +38,9 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
-    harness = f"{HARNESS} {HARNESS_VERSION}"
-    scored_items = ScoreCache.open_for_record(answers, loaded, harness=harness, decoding=decoding)
-    with scored_items:
-        outputs, engine = run_prompts(loaded, spec, questions, prompts, params.seed, scored_items)
+    with ScoreCache.open_for_record(answers, loaded) as scored_items:
+        engine = build_engine(loaded, scored_items)
+        outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, params.seed)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
     split = "latest" if spec.questions == "vendor" else "test"
@@ -58,10 +51,12 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
         task=build_task_facts(
             params.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
         ),
-        protocol=build_protocol(
+        **describe_run(
             "prompt_run",
+            params,
             loaded,
-            seed=params.seed,
+            recording,
+            engine.tokens,
             batch_size=1,
             attention=engine.model.attention,
             engine=engine.description,
@@ -70,58 +65,54 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
             generation=decoding | {"model_generation_config": defaults},
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
-        **recording.parts(params, loaded, engine.tokens),
     )
-    get_score_cache_path(answers).unlink()
+    scored_items.path.unlink()
 
 
 def run_prompts(
-    loaded: LoadedModel,
+    engine: Any,
+    tokenizer: Any,
     spec: Asking,
     questions: list[Question],
     prompts: list[Prompt],
     seed: int,
-    scored_items: ScoreCache | None = None,
-):
-    """Return the outputs in the order of the questions, and the engine."""
-    engine, decoding = build_engine(loaded), spec.decoding
+) -> list[Item]:
+    """Return the outputs in the order of the questions."""
+    decoding = spec.decoding
     if decoding.method == "likelihood":
-        answers = _score_letters(engine, prompts, scored_items)
+        answers = _score_letters(engine, prompts)
     else:
         # A seed depends only on the question: samples do not change with order or selection, and two
         # runs use the same random numbers, so that they differ only by their prompts.
         names = ("prompt run", decoding.seed)
         seeds = [derive_seed(seed, *names, question.id) for question in questions]
-        answers = _generate(engine, loaded.tokenizer, decoding, prompts, seeds, scored_items)
-    outputs = [
+        answers = _generate(engine, tokenizer, decoding, prompts, seeds)
+    return [
         Item(
             item=question.id,
             subset=question.subject,
             prompt_sha256=hash_text(prompt.text),
             choices=list(question.choices),
             gold=LETTERS[question.gold],
-            prediction=None,
             scores={"truncated": float(prompt.truncated)},
             **fields,
         )
         for question, prompt, fields in zip(questions, prompts, answers, strict=True)
     ]
-    return outputs, engine
 
 
-def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict[str, Any]]:
+def _generate(engine, tokenizer, decoding, prompts, seeds) -> list[dict[str, Any]]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.sampling import StopStrings
 
     stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
-    requests, keys = [], []
-    for prompt, seed in zip(prompts, seeds, strict=True):
-        requests.append(GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed))
-        settings = {"seed": seed} if decoding.method == "sample" else {}
-        keys.append(("generation", (prompt.tokens,), settings))
+    requests = [
+        GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed)
+        for prompt, seed in zip(prompts, seeds, strict=True)
+    ]
     # transformers logs a warning if a model has no padding token.
     options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
-    texts = engine.generate(requests, options, answers=Answers(scored_items, keys))
+    texts = engine.generate(requests, options)
     if texts and not isinstance(texts[0], str):  # a server returns texts
         texts = tokenizer.batch_decode(texts, skip_special_tokens=True)
     ends = [[text.find(end) for end in decoding.stop if end in text] for text in texts]
@@ -131,11 +122,10 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
     ]
 
 
-def _score_letters(engine, prompts, scored_items) -> list[dict[str, Any]]:
+def _score_letters(engine, prompts) -> list[dict[str, Any]]:
     pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
-    stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
     window = max(len(context) + len(target) for context, target in pairs)
-    scores = iter(engine.loglikelihoods(pairs, window=window, answers=stored))
+    scores = iter(engine.loglikelihoods(pairs, window=window))
     return [
         {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
     ]

@@ -1,7 +1,6 @@
 """Score stored outputs of a prompt run without a model: parse and score each answer, and aggregate."""
 
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +115,13 @@ def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
     scores = []
     for output in outputs:
         choices, gold = _get_choices(output)
-        row = []
+        row = {}
         for letter, text in zip(LETTERS, choices, strict=False):
             answers = {rule: letter if rule == "letter" else text for rule in rules}
-            row.append(any(RIGHT[rule](answers[rule], choices, gold) for rule in rules))
+            row[letter] = any(RIGHT[rule](answers[rule], choices, gold) for rule in rules)
         scores.append(row)
-    columns = zip(LETTERS, zip_longest(*scores, fillvalue=0.0), strict=False)
-    constants = {letter: float(np.mean(column)) for letter, column in columns}
-    return Baseline(constants, float(np.mean([np.mean(row) for row in scores])))
+    table = pd.DataFrame(scores, dtype=float)  # NaN where a question has fewer choices
+    return Baseline(table.fillna(0.0).mean().to_dict(), float(table.mean(axis=1).mean()))
 
 
 if "snakemake" in globals():

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.unit.evaluation.prompts.conftest import change_run
+from workflow_scripts.evaluation.build_engine import build_engine
 from workflow_scripts.evaluation.prompts.ask_prompt_run import run_prompts
 from workflow_scripts.evaluation.prompts.questions import read_questions, select_questions
 
@@ -16,10 +17,11 @@ def questions(world):
 @pytest.fixture(scope="module")
 def generate(renderer, loaded):
     """Return a function that generates the outputs of a prompt run, keyed by question."""
+    engine = build_engine(loaded)
 
     def run_engine(run, questions, seed=0):
         prompts = [renderer(run).render(question) for question in questions]
-        outputs, _ = run_prompts(loaded, run, questions, prompts, seed)
+        outputs = run_prompts(engine, loaded.tokenizer, run, questions, prompts, seed)
         return {output.item: output.text for output in outputs}
 
     return run_engine
@@ -43,7 +45,7 @@ def test_letter_loglikelihoods_equal_plain(world, loaded, runs, renderer):
     run = runs["run9"]
     few = select_questions(read_questions(world, "vendor")[0], None, 1)[:3]
     prompts = [renderer(run).render(question) for question in few]
-    outputs, _ = run_prompts(loaded, run, few, prompts, 0)
+    outputs = run_prompts(build_engine(loaded), loaded.tokenizer, run, few, prompts, 0)
     for prompt, output in zip(prompts, outputs, strict=True):
         expected = []
         for target in prompt.continuations:
