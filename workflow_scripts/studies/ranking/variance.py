@@ -57,21 +57,17 @@ def compute_variance(
                 {
                     "protocol": grid.protocol,
                     "origins": grid.origins,
-                    "group": group.kind,
-                    "smallest": group.smallest,
-                    "largest": group.largest,
+                    **group._asdict(),
                     "models": len(scores),
                     "tasks": variance.tasks,
                     "observed": variance.model,
                     "left": variance.left,
                     "reliability": variance.reliability(variance.tasks),
                     **variance.shares,
-                    **{
-                        name: variance.count_tasks_needed(reliability)
-                        for reliability, name in _TASKS_FOR.items()
-                    },
                 }
             )
+            for reliability, name in _TASKS_FOR.items():
+                rows[-1][name] = variance.count_tasks_needed(reliability)
     return pd.DataFrame(rows)
 
 
