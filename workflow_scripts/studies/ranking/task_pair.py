@@ -56,21 +56,22 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot ranks by task with a panel per protocol and a line per model, opaque where its intervals do not overlap."""
-    table = plots.name_models(table)
     protocols = plots.list_protocols(table, settings.grid) if table["label"].nunique() > 1 else []
-    looks = plots.choose_looks(sorted(set(table["family"])))
-    names = {task: settings.names[task] for task in table["task"].unique()}
-    height, empty = plots.get_rank_height(table), "Fewer than two models have scores on both tasks."
-    with plots.draw_panels(files, protocols, 5.4, height, empty) as (fig, (axes,)):
-        for axis, protocol in zip(axes, protocols, strict=False):
-            rows = table[table["protocol"] == protocol]
-            plots.draw_ranks(axis, rows, "task", names, looks, ("rank", "best", "worst"))
-            title = (
-                f"{settings.grid.names[protocol]}\n(ranks as alike as the standard errors allow)"
-            )
-            axis.set_title(title, fontsize=9, pad=16)
-        if protocols:
-            plots.draw_family_legend(fig, axes[0], table, looks, 8)
+    note = "(ranks as alike as the standard errors allow)"
+    panels = {
+        f"{settings.grid.names[protocol]}\n{note}": table[table["protocol"] == protocol]
+        for protocol in protocols
+    }
+    plots.plot_ranks(
+        panels,
+        "task",
+        {task: settings.names[task] for task in table["task"].unique()},
+        ("rank", "best", "worst"),
+        files,
+        width=5.4,
+        empty="Fewer than two models have scores on both tasks.",
+        columns=8,
+    )
 
 
 def main(
