@@ -42,7 +42,7 @@ rule agreement:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
 
@@ -60,7 +60,7 @@ rule agreement_by_size:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
@@ -166,7 +166,11 @@ rule newer:
 rule texts:
     """Tabulate bits per byte of texts by model, and the rank agreement of text pairs and text-task pairs."""
     input:
-        texts=get_text_sources,
+        texts=lambda wildcards: (
+            ["results/scores/corpora.parquet"]
+            if wildcards.grid == OWN
+            else get_grid_sources(wildcards)["scores"]
+        ),
         grid="results/grids/{grid}.parquet",
     output:
         bits=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
@@ -243,7 +247,7 @@ rule leaderboard_table:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
 

@@ -1,8 +1,9 @@
 """Build the parameters of the ranking scripts from the config: a grid with its tasks, and the known models."""
 
+from pathlib import Path
 from typing import Any, get_args
 
-from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.grids import GridFile, list_grid_files
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_study_tasks
 from workflow_scripts.settings.job_params import JobParams
@@ -50,6 +51,21 @@ def read_grid_settings(settings: Settings, grid: GridFile) -> dict[str, Any]:
         metrics={task: metrics[task] for task in categories},
         categories=categories,
     ).to_params()
+
+
+def list_grid_sources(settings: Settings, grid: GridFile) -> dict[str, Any]:
+    """List the input files of a grid by name."""
+    if not grid.run:
+        return list_grid_files(grid, Path(settings.workflow_folder))
+    published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
+    is_real = settings.source == "huggingface"  # training noise from the published releases
+    return {
+        "scores": ["results/scores/harmony.parquet"],
+        "errors": "results/scores/harmony_errors.parquet",
+        "imported": list(settings.harmony.imported_scores),
+        "released": list(map(settings.resource, published)) if is_real else [],
+        "correlations": settings.resource("published/items/correlations.csv"),
+    }
 
 
 def list_grid_models(settings: Settings, grid: GridFile) -> list[dict[str, Any]]:
