@@ -76,9 +76,9 @@ def compute_agreement(
 
     The second table has one row per protocol, measure and pair of categories.
     """
-    direct, rows, categories = grids.get(settings.grid.baseline), [], []
+    direct, rows, categories = grids.get(settings.baseline), [], []
     for protocol, grid in grids.items():
-        for measure in settings.grid.measures:
+        for measure in settings.measures:
             matrix = compute_correlations(grid.measured, measure)
             means = average_categories(matrix, settings)
             values = _compute_statistics(grid, measure, matrix, draws, seed)
@@ -136,8 +136,8 @@ def _compute_statistics(
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """List each pair of categories with the mean over their pairs of tasks and the number of those."""
-    means = average_by_category(matrix, settings.categories)
-    sizes = matrix.columns.map(settings.categories).value_counts()
+    means = average_by_category(matrix, settings.task_categories)
+    sizes = matrix.columns.map(settings.task_categories).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
@@ -185,20 +185,20 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
     table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
-    order = [*(settings.grid.categories or CATEGORIES), ""]
-    tasks = [task for task in settings.names if task in present]
-    tasks.sort(key=lambda task: order.index(settings.categories[task]))
-    categories = [settings.categories[task] for task in tasks]
+    order = [*(settings.categories or CATEGORIES), ""]
+    tasks = [task for task in settings.task_names if task in present]
+    tasks.sort(key=lambda task: order.index(settings.task_categories[task]))
+    categories = [settings.task_categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
-    titles = dict(settings.grid.names)
+    titles = dict(settings.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
         low, high = number(row.families_low), number(row.families_high)
         titles[row.protocol] += (
             f", {row.models:.0f} models\nmean agreement {number(row.value)}"
             f"\n({low} to {high} over {row.groups:.0f} {row.of})"
         )
-    names = {task: settings.names[task] for task in tasks}
-    squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
+    names = {task: settings.task_names[task] for task in tasks}
+    squares = plots.pivot_pairs(pairs, titles, settings, names)
     plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
 
 
@@ -207,10 +207,10 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     rows = table[table["measure"] == "kendall"]
     names = {
         name: name.replace(" ", "\n").replace("/", "/\n")
-        for name in settings.grid.categories or CATEGORIES
+        for name in settings.categories or CATEGORIES
         if name in {*rows["first"], *rows["second"]}
     }
-    squares = plots.pivot_pairs(rows, settings.grid.names, settings.grid, names)
+    squares = plots.pivot_pairs(rows, settings.names, settings, names)
     plots.plot_heat_maps(squares, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
@@ -224,7 +224,7 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
+    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
     agreement, averages = compute_agreement(grids, grid_settings, num_bootstrap, seed)
     plot_agreement(agreement, grid_settings, figure)
     plot_categories(averages, grid_settings, categories_figure)
@@ -240,10 +240,10 @@ def main(
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
     }
-    if len(grid_settings.grid.measures) == 1:
+    if len(grid_settings.measures) == 1:
         agreement = agreement.drop(columns="measure")
         shown.pop("Measure")
-    if not grid_settings.grid.run:
+    if not grid_settings.run:
         agreement = agreement.drop(columns="origins")
     frame.write_grid_table(
         agreement,

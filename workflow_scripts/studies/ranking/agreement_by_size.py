@@ -62,7 +62,7 @@ def group_models(grid: Grid) -> list[Group]:
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
     """Compute one row per protocol and group of models: all, all pairs of similar size, and each size band."""
-    direct, rows = grids.get(settings.grid.baseline), []
+    direct, rows = grids.get(settings.baseline), []
     for grid in grids.values():
         every, *bands = group_models(grid)
         sized = grid.models.loc[every.models, "parameters"].dropna().index
@@ -137,7 +137,7 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     by_size = compute_by_size(read_grids(grid), grid_settings, num_bootstrap, seed)
     frame.write_grid_table(
         by_size,

@@ -33,10 +33,10 @@ RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol: model
 
 def read_score_files(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read the scores of a run, or of a grid's imported files, unchanged."""
-    if settings.grid.run:
+    if settings.run:
         tables = [pd.read_parquet(path) for path in paths]
     else:
-        protocols = list(settings.grid.protocols)
+        protocols = list(settings.protocols)
         tables = [read_imported(path, settings.metrics, protocols) for path in paths]
     return pd.concat(tables, ignore_index=True)
 
@@ -48,9 +48,9 @@ def read_scores(
     others = read_all_imported(imported, settings.metrics, taken={STUDY})
     scores = pd.concat([read_score_files(paths, settings), *others], ignore_index=True)
     models = scores["model"].nunique()
-    if settings.grid.models not in (None, models):
+    if settings.models not in (None, models):
         files = ", ".join(map(str, paths))
-        expected = f"{settings.grid.models} models"
+        expected = f"{settings.models} models"
         raise UserError(f"{files}: there are {models} models; expected {expected}.")
     return scores
 
@@ -75,7 +75,7 @@ def select_reported(scores: pd.DataFrame, settings: GridSettings) -> pd.DataFram
     """
     scores = scores[scores["metric"] == scores["task"].map(settings.metrics)]
     label = scores["model"] + scores["variant"]
-    if settings.grid.run:
+    if settings.run:
         label = label.where(scores["study"] == STUDY, label + " [" + scores["study"] + "]")
     return scores.assign(label=label)
 
@@ -95,9 +95,9 @@ def make_grids(
     """
     scores = select_reported(scores[scores["subset"].isna()], settings)
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
-    means, protocols = average_seeds(scores), settings.grid.protocols
+    means, protocols = average_seeds(scores), settings.protocols
     # A file may contain only scores of texts.
-    present = {*requested, *means["protocol"]} or {settings.grid.baseline}
+    present = {*requested, *means["protocol"]} or {settings.baseline}
     parts = {
         key: _make_cells(means[means["protocol"] == key], requested.get(key, {}), settings, models)
         for key in protocols
@@ -127,7 +127,7 @@ def _make_cells(
     models = pd.concat([own.astype(object), means.set_index("label")[_MODEL]])
     models = models[~models.index.duplicated()].rename_axis(None)
     requested_tasks = requested.get("tasks", ())
-    present = [task for task in settings.names if task in set(means["task"])]
+    present = [task for task in settings.task_names if task in set(means["task"])]
     tasks = list(dict.fromkeys([*requested_tasks, *present]))
     tables = {
         name: means.pivot(index="label", columns="task", values=name)
@@ -194,17 +194,16 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     `errors` has the errors from a run's shared items, `imported` the imported score files,
     `released` the leaderboard and the cells of the published grid.
     """
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     about = pd.DataFrame(known_models).set_index("model")
-    described = grid_settings.grid
-    if attributes and described.attributes:
-        about = add_attributes(about, attributes, described.attributes)
+    if attributes and grid_settings.attributes:
+        about = add_attributes(about, attributes, grid_settings.attributes)
     tidy = read_scores(scores, imported, grid_settings)
     releases = None
     if released:
         releases = read_releases(*map(pd.read_csv, released))
-    elif release and described.release:
-        protocols = described.baseline, described.release.protocol
+    elif release and grid_settings.release:
+        protocols = grid_settings.baseline, grid_settings.release.protocol
         cells = select_reported(tidy, grid_settings)
         releases = read_releases(pd.read_csv(release), cells, *protocols)
     grids = make_grids(

@@ -89,7 +89,7 @@ def compare_grids(
     models: set[str] = set()
     for key, by_protocol in grids.items():
         for name, grid in by_protocol.items():
-            protocol = settings[key].grid.protocols[name]
+            protocol = settings[key].protocols[name]
             model = grid.models["model"] + grid.models["variant"]
             models |= set(model)
             labels = product(*(model.index[model == name] for name in names))
@@ -99,7 +99,7 @@ def compare_grids(
                 # Prefer scores of both models from one source.
                 pair = min(pairs, key=lambda pair: len(_list_origins(grid, pair)))
                 source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
-                known = baselines if settings[key].grid.run else baselines[:0]
+                known = baselines if settings[key].run else baselines[:0]
                 differences = _subtract(grid, pair, known)
                 about = {"scores": source, "protocol": protocol.name}
                 rows += compare_scores(differences, trains=protocol.after_training, **about)
@@ -276,7 +276,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     else:
         names = list(map(build_checkpoint_name, names))
         by_key = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
-        of_grids = {key: GridSettings.of(settings[key]) for key in by_key}
+        of_grids = {key: GridSettings.model_validate(settings[key]) for key in by_key}
         baselines = read_baselines(own_scores, harness_tasks["tasks"])
         results = compare_grids(by_key, of_grids, names, baselines)
     shown = pd.DataFrame(

@@ -49,7 +49,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     Colour and marker show the family; instruct models are hollow.
     """
     table = table.dropna(subset=list(_ACROSS), how="all").fillna({"family": "other"})
-    protocols = plots.list_protocols(table, settings.grid)
+    protocols = plots.list_protocols(table, settings)
     looks = plots.choose_looks(sorted(set(table["family"])))
     empty = "No model of known size is ranked under a protocol."
     with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
@@ -64,7 +64,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                     axis.plot(*points, color=colour, markerfacecolor=face)
                 set_log_axis(axis, plots.format_size if across == "parameters" else None)
                 axis.set_xlabel(label)
-                title = f"{settings.grid.names[protocol]}, {len(rows)} models"
+                title = f"{settings.names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
                 rule(axis, "both", "0.92")
         if protocols:
@@ -74,7 +74,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
 
 
 def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     sizes = compute_sizes(read_grids(grid))
     marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
     shown: dict[str, Any] = {
@@ -87,7 +87,7 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
         "Compute (FLOP)": "{compute:.3g}",
     }
     title = "The first component, parameters and compute"
-    note = _NOTE.format(clipped=grid_settings.grid.clip_note)
+    note = _NOTE.format(clipped=grid_settings.clip_note)
     frame.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
     plot_sizes(sizes, grid_settings, figure)
 

@@ -66,7 +66,7 @@ def combine_errors(
         training = cells.value * 0.0
         if (cells.seeds > 1).to_numpy().any():
             training = estimate_seed_errors(cells.between, cells.seeds)
-        elif reruns and settings.grid.protocols[protocol].after_training:
+        elif reruns and settings.protocols[protocol].after_training:
             training = reruns.spread(cells.models["model"], list(cells.value))
         training = training.reindex_like(cells.value).fillna(0.0)
         combined[protocol] = ScoreErrors(cells.value, by_task, training, stream)

@@ -95,11 +95,11 @@ def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:
 def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot ranks by protocol with one line per model, opaque where its rank intervals do not overlap."""
     table = table.dropna(subset=["rank"])
-    protocols = plots.list_protocols(table, settings.grid)
+    protocols = plots.list_protocols(table, settings)
     plots.plot_ranks(
         {"": table[table["protocol"].isin(protocols)]} if protocols else {},
         "protocol",
-        {protocol: settings.grid.names[protocol] for protocol in protocols},
+        {protocol: settings.names[protocol] for protocol in protocols},
         ("rank", "rank_low", "rank_high"),
         files,
         width=1.6 + 2.6 * len(protocols),
@@ -116,10 +116,10 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     ranking = compute_leaderboard(read_grids(grid), num_bootstrap, seed)
     marks = ranking["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
-    names = grid_settings.names
+    names = grid_settings.task_names
     shown = {
         "Protocol": "{protocol}",
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),

@@ -33,8 +33,8 @@ LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 CONFIG = load({"harmony": {"models": []}})
 MODEL_ROWS, TASK_ROWS = list_model_rows(CONFIG), list_shown_tasks(CONFIG)
 MODEL_TABLE = pd.DataFrame(MODEL_ROWS).set_index("model")
-SETTINGS = GridSettings.of(read_grid_settings(CONFIG, CONFIG.grids["own"]))
-METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.grid.names
+SETTINGS = GridSettings.model_validate(read_grid_settings(CONFIG, CONFIG.grids["own"]))
+METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.names
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -120,7 +120,7 @@ def run_all(grids: dict[str, Grid], folder: Path) -> None:
     write_grids(grids, folder / "grid.parquet")
     arguments = {
         "grid": folder / "grid.parquet",
-        "settings": SETTINGS.to_params(),
+        "settings": SETTINGS.model_dump(mode="json"),
         "num_bootstrap": 10,
         "seed": 0,
         "panel": LEADERBOARD,

@@ -60,7 +60,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         [outputs["scores"]],
         CORRELATIONS,
         tmp_path / "cells.parquet",
-        settings=SETTINGS.to_params(),
+        settings=SETTINGS.model_dump(mode="json"),
         requested={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
         errors=outputs["errors"],
         **options,
