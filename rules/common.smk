@@ -232,9 +232,10 @@ def list_explained_inputs(wildcards):
 
 
 def get_figure_files(name, category):
-    """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report."""
-    png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
-    return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
+    """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report. Grids share a caption."""
+    caption = f"../docs/captions/{name.removeprefix('{grid}_')}.rst"
+    png = report(f"results/figures/{name}.png", caption=caption, category=category)
+    return [f"results/figures/{name}.pdf", png]
 
 
 def list_tables(*names):

@@ -32,9 +32,9 @@ rule agreement:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("agreement"),
+        figure=get_figure_files("{grid}_agreement", "Rankings"),
         categories=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
-        categories_figure=get_grid_figure("categories"),
+        categories_figure=get_figure_files("{grid}_categories", "Rankings"),
     log:
         "logs/agreement/{grid}.log",
     localrule: True
@@ -71,7 +71,7 @@ rule task_pair:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_task_pair", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("task_pair"),
+        figure=get_figure_files("{grid}_task_pair", "Rankings"),
     log:
         "logs/task_pair/{grid}.log",
     localrule: True
@@ -92,7 +92,7 @@ rule components:
         release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("components"),
+        figure=get_figure_files("{grid}_components", "Rankings"),
     log:
         "logs/components/{grid}.log",
     localrule: True
@@ -130,7 +130,7 @@ rule compute:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_compute", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("compute"),
+        figure=get_figure_files("{grid}_compute", "Rankings"),
     log:
         "logs/compute/{grid}.log",
     localrule: True
@@ -239,7 +239,7 @@ rule leaderboard_table:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_leaderboard", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("bump"),
+        figure=get_figure_files("{grid}_bump", "Rankings"),
     log:
         "logs/leaderboard_table/{grid}.log",
     localrule: True
@@ -298,7 +298,7 @@ rule scores:
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("scores", "harmony"),
+        figure=get_figure_files("harmony_scores", "Rankings"),
     log:
         "logs/scores.log",
     localrule: True

@@ -53,12 +53,6 @@ def get_grid_settings(wildcards):
     return {"settings": GRID_SETTINGS[wildcards.grid]}
 
 
-def get_grid_figure(name, grid="{grid}"):
-    """Return the PDF and the PNG of a grid's figure; the PNG is shown in Snakemake's report."""
-    png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
-    return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
-
-
 def list_outputs(made, grid):
     """List the output files of rules for a grid."""
     return [path for table in made for path in expand(list(table.output), grid=grid)]
