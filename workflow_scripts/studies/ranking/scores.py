@@ -85,7 +85,7 @@ def compute_scores(
     imported = direct[direct["origin"] != OWN]
     table = pd.concat([own.merge(direct, "left", _KEY), imported], ignore_index=True)
     table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
-    base = table["model"].str.partition("@")[0]
+    base = table["model"].str.split("@").str[0]
     about = about[["parameters", "family"]].reindex(base).set_axis(table.index)
     table = table.join(rows, on="task").join(about)
     table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
