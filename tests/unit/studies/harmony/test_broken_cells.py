@@ -22,7 +22,6 @@ from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking import build_grid, scores
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
-from workflow_scripts.studies.ranking.grid import read_grids
 
 CORRELATIONS = ROOT / "resources/published/items/correlations.csv"
 ALL = (DIRECT, FEW_SHOT, TRAINED)
@@ -65,7 +64,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         errors=outputs["errors"],
         **options,
     )
-    run_all(read_grids(tmp_path / "cells.parquet"), tmp_path)
+    run_all(tmp_path / "cells.parquet", tmp_path)
     scores.main(
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
