@@ -307,10 +307,10 @@ rule scores:
     params:
         version=2,
         arguments={
-            "tasks": list_shown_tasks(SETTINGS),
+            "settings": GRID_SETTINGS[OWN],
+            "tasks": [row["task"] for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
             "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
-            "metrics": METRICS_OF_TASKS,
         },
     script:
         "../workflow_scripts/studies/ranking/scores.py"

@@ -71,15 +71,15 @@ def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes)
 
 
 def select_reported(scores: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Select the metric that tables report for each task, and label the models.
+    """Select the metric that tables report for each task, and add the origin of scores and the labels of models.
 
     In a run's grid, labels of imported scores include their origin.
     """
     scores = scores[scores["metric"] == scores["task"].map(settings.metrics)]
-    label = scores["model"] + scores["variant"]
+    origin, label = scores["study"].replace(STUDY, OWN), scores["model"] + scores["variant"]
     if settings.run:
-        label = label.where(scores["study"] == STUDY, label + " [" + scores["study"] + "]")
-    return scores.assign(label=label)
+        label = label.where(origin == OWN, label + " [" + origin + "]")
+    return scores.assign(origin=origin, label=label)
 
 
 def build_table(
@@ -97,7 +97,6 @@ def build_table(
     (`add_item_errors`, `estimate_training_errors`). A protocol without a score has one row for each label.
     """
     scores = select_reported(scores[scores["subset"].isna()], settings)
-    scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
     means, protocols = average_seeds(scores), settings.protocols
     # A file may contain only scores of texts.
     present = {*requested, *means["protocol"]} or {settings.baseline}

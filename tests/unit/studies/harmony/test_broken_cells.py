@@ -69,9 +69,9 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
         figure=[tmp_path / f"scores.{kind}" for kind in ("pdf", "png")],
-        tasks=[row for row in TASK_ROWS if row["task"] in TASKS],
+        settings=SETTINGS.model_dump(mode="json"),
+        tasks=TASKS,
         models=MODELS[:2],
-        metrics=METRICS,
         **options,
     )
     leaderboard = (tmp_path / "leaderboard.md").read_text()
