@@ -184,14 +184,14 @@ def draw_ranks(
     """
     # Names of tied models stand below each other.
     table = table.assign(line=table[ends[0]] + table.groupby([column, ends[0]]).cumcount())
-    wide = table.pivot(index="label", columns=column, values=[*ends, "line"])
-    models = table.drop_duplicates("label").set_index("label")[["name", "family"]]
-    first = wide[ends[0]].mean(axis=1).nsmallest(NAMED).index
+    best = table.groupby("label")[ends[0]].mean().nsmallest(NAMED).index
     last = len(order) - 1
-    for label, (name, family) in models.loc[first].iterrows():
+    for label in best:
+        rows = table[table["label"] == label]
+        name, family = rows[["name", "family"]].iloc[0]
         colour = looks[family][0]
         rank, low, high, line = (
-            wide.loc[label, end][list(order)].to_numpy(float) for end in (*ends, "line")
+            rows.set_index(column)[[*ends, "line"]].reindex(list(order)).to_numpy(float).T
         )
         axis.plot(rank, "o", color=colour, markersize=3)
         # Horizontal offsets keep the intervals of neighbouring ranks apart.
@@ -207,7 +207,7 @@ def draw_ranks(
                 side_x = place + (0.06 if place else -0.06)  # beside the intervals
                 axis.text(side_x, line[place], f"  {name} ({rank[place]:.0f})  ", **look)
     axis.set_xlim(-0.9, last + 0.9)
-    axis.set_ylim(wide["line"].max(axis=None) + 0.7, 0.3)
+    axis.set_ylim(table["line"].max() + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))
     axis.set_yticks([])
     axis.xaxis.tick_top()
