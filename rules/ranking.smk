@@ -16,7 +16,7 @@ rule build_grid:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
         arguments=lambda wildcards: get_grid_settings(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
@@ -336,7 +336,6 @@ rule compare:
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
             "own": OWN_GRID_PRESENT,
-            "own_scores": OWN_SCORES_PRESENT,
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:

@@ -19,9 +19,8 @@ GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
-# `compare` uses these files if they exist; it does not build them.
+# `compare` uses this file if it exists; it does not build it.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
-OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
 GRID_SETTINGS = {name: read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
 BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
 

@@ -151,7 +151,7 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     cells = scores.assign(squared=find_errors(scores) ** 2).groupby(
         _CELL, sort=False, observed=True
     )
-    means = cells[_MODEL].first()
+    means = cells[[*_MODEL, "n", "baseline"]].first()
     means[["value", "seeds", "between"]] = cells["value"].agg(["mean", "size", "var"]).astype(float)
     # All seeds use the same items, so averaging does not reduce the item error.
     squared = cells["squared"].agg(lambda errors: errors.mean(skipna=False))

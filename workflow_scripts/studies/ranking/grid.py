@@ -17,7 +17,7 @@ from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import OWN
 
 # Columns of the table besides label, protocol and attributes of the model.
-CELL = ["task", "value", "training", "absent", "shared", "own", "stream"]
+CELL = ["task", "value", "training", "absent", "shared", "own", "stream", "n", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Grid:
     """By label: model, variant, origin, family, parameters, kind, and further attributes."""
     absent: pd.DataFrame
     """By label and task, whether a requested score is missing."""
+    baselines: pd.DataFrame
+    """By task of this run, the score without any knowledge (`baseline`) and the number of items (`n`)."""
 
     @property
     def values(self) -> pd.DataFrame:
@@ -83,8 +85,14 @@ def split_table(table: pd.DataFrame) -> Grids:
         )
         stream = int(cells["stream"].max()) if len(cells) else 0
         errors = ScoreErrors(value, items, training, stream)
-        models = models.drop(columns=["protocol", *CELL])
-        grids[str(protocol)] = Grid(str(protocol), errors, models, absent.astype(bool))
+        own = cells[cells["origin"] == OWN].dropna(subset="baseline").drop_duplicates("task")
+        grids[str(protocol)] = Grid(
+            protocol=str(protocol),
+            errors=errors,
+            models=models.drop(columns=["protocol", *CELL]),
+            absent=absent.astype(bool),
+            baselines=own.set_index("task")[["baseline", "n"]].astype(float),
+        )
     return grids
 
 
