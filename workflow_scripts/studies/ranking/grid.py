@@ -98,4 +98,6 @@ def split_table(table: pd.DataFrame) -> Grids:
 
 def read_grids(path: Path) -> Grids:
     """Read the grid of each protocol."""
-    return split_table(pd.read_parquet(path))
+    table = pd.read_parquet(path)
+    # A file of an older version has fewer columns.
+    return split_table(table.reindex(columns=table.columns.union(CELL, sort=False)))
