@@ -53,13 +53,12 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
     protocols = [key for key in settings.protocols if key in {settings.baseline, *bits["protocol"]}]
-    cells = bits.groupby(["task", "label", "protocol"])
-    table = cells["value"].first().unstack().reindex(columns=protocols)
-    table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())
-    table = table.rename_axis(index=["text", "model"], columns=None).reset_index()
+    cells = bits.pivot(index=["task", "label"], columns="protocol", values="value")
+    table = bits.groupby(["task", "label"])[["n"]].max().join(cells.reindex(columns=protocols))
+    table = table.rename_axis(["text", "model"]).reset_index()
     place = pd.Index(settings.texts or table["text"].unique()).get_indexer(table["text"])
-    table = table.assign(place=place).sort_values(["place", protocols[-1], "model"])
-    return table.drop(columns="place").reset_index(drop=True)
+    order = ["place", protocols[-1], "model"]
+    return table.assign(place=place).sort_values(order, ignore_index=True).drop(columns="place")
 
 
 def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
