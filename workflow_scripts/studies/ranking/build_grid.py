@@ -207,8 +207,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         releases = read_releases(*map(pd.read_csv, released))
     elif release and grid_settings.release:
         protocols = grid_settings.baseline, grid_settings.release.protocol
-        cells = select_reported(tidy, grid_settings)
-        releases = read_releases(pd.read_csv(release), cells, *protocols)
+        releases = read_releases(pd.read_csv(release), tidy, *protocols)
     table = build_table(
         tidy,
         grid_settings,
