@@ -198,10 +198,11 @@ def list_explained_data(wildcards):
     return [get_manifest("dataset", SETTINGS.tasks[task].dataset)]
 
 
-def get_figure_files(name, category, caption=None):
-    """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report."""
-    png, caption = f"results/figures/{name}.png", f"../docs/captions/{caption or name}.rst"
-    return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
+def get_figure_files(name, category):
+    """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report. Grids share a caption."""
+    caption = f"../docs/captions/{name.removeprefix('{grid}_')}.rst"
+    png = report(f"results/figures/{name}.png", caption=caption, category=category)
+    return [f"results/figures/{name}.pdf", png]
 
 
 def list_tables(*names):

@@ -16,7 +16,7 @@ rule build_grid:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
         arguments=lambda wildcards: get_grid_settings(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
@@ -32,9 +32,9 @@ rule agreement:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("agreement"),
+        figure=get_figure_files("{grid}_agreement", "Rankings"),
         categories=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
-        categories_figure=get_grid_figure("categories"),
+        categories_figure=get_figure_files("{grid}_categories", "Rankings"),
     log:
         "logs/agreement/{grid}.log",
     localrule: True
@@ -42,7 +42,7 @@ rule agreement:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
 
@@ -60,7 +60,7 @@ rule agreement_by_size:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
@@ -71,7 +71,7 @@ rule task_pair:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_task_pair", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("task_pair"),
+        figure=get_figure_files("{grid}_task_pair", "Rankings"),
     log:
         "logs/task_pair/{grid}.log",
     localrule: True
@@ -92,7 +92,7 @@ rule components:
         release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("components"),
+        figure=get_figure_files("{grid}_components", "Rankings"),
     log:
         "logs/components/{grid}.log",
     localrule: True
@@ -130,7 +130,7 @@ rule compute:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_compute", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("compute"),
+        figure=get_figure_files("{grid}_compute", "Rankings"),
     log:
         "logs/compute/{grid}.log",
     localrule: True
@@ -166,7 +166,11 @@ rule newer:
 rule texts:
     """Tabulate bits per byte of texts by model, and the rank agreement of text pairs and text-task pairs."""
     input:
-        texts=get_text_sources,
+        texts=lambda wildcards: (
+            ["results/scores/corpora.parquet"]
+            if wildcards.grid == OWN
+            else get_grid_sources(wildcards)["scores"]
+        ),
         grid="results/grids/{grid}.parquet",
     output:
         bits=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
@@ -235,7 +239,7 @@ rule leaderboard_table:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_leaderboard", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("bump"),
+        figure=get_figure_files("{grid}_bump", "Rankings"),
     log:
         "logs/leaderboard_table/{grid}.log",
     localrule: True
@@ -243,7 +247,7 @@ rule leaderboard_table:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=get_bootstrap_settings,
+        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
 
@@ -294,7 +298,7 @@ rule scores:
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
-        figure=get_grid_figure("scores", "harmony"),
+        figure=get_figure_files("harmony_scores", "Rankings"),
     log:
         "logs/scores.log",
     localrule: True
@@ -303,10 +307,10 @@ rule scores:
     params:
         version=2,
         arguments={
-            "tasks": list_shown_tasks(SETTINGS),
+            "settings": GRID_SETTINGS[OWN],
+            "tasks": [row["task"] for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
             "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
-            "metrics": METRICS_OF_TASKS,
         },
     script:
         "../workflow_scripts/studies/ranking/scores.py"
@@ -332,7 +336,6 @@ rule compare:
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
             "own": OWN_GRID_PRESENT,
-            "own_scores": OWN_SCORES_PRESENT,
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:

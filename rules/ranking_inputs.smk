@@ -1,12 +1,13 @@
 """Build the inputs and parameters of the rules in ranking.smk."""
 
 from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
-from workflow_scripts.settings.grids import OWN_GRID, list_grid_files
+from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.studies.records import has_texts, has_ranked_models
 from workflow_scripts.studies.ranking.grid_settings import (
     choose_task_pair,
     count_training_tokens,
     list_grid_models,
+    list_grid_sources,
     list_model_rows,
     list_shown_tasks,
     list_requested_cells,
@@ -18,10 +19,10 @@ GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
-# `compare` uses these files if they exist; it does not build them.
+# `compare` uses this file if it exists; it does not build it.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
-OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
 GRID_SETTINGS = {name: read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
+BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
 
 
 wildcard_constraints:
@@ -37,26 +38,7 @@ GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("t
 
 
 def get_grid_sources(wildcards):
-    """Return the input files of a grid, keyed by name."""
-    if wildcards.grid != OWN:
-        files = list_grid_files(GRIDS[wildcards.grid])
-        return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
-    published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
-    is_real = SETTINGS.source == "huggingface"  # training noise from the published releases
-    return {
-        "scores": ["results/scores/harmony.parquet"],
-        "errors": "results/scores/harmony_errors.parquet",
-        "imported": list(SETTINGS.harmony.imported_scores),
-        "released": list(map(SETTINGS.resource, published)) if is_real else [],
-        "correlations": SETTINGS.resource("published/items/correlations.csv"),
-    }
-
-
-def get_text_sources(wildcards):
-    """Return the files with bits per byte of texts."""
-    if wildcards.grid == OWN:
-        return ["results/scores/corpora.parquet"]
-    return get_grid_sources(wildcards)["scores"]
+    return list_grid_sources(SETTINGS, GRIDS[wildcards.grid])
 
 
 def get_release_source(wildcards):
@@ -66,19 +48,8 @@ def get_release_source(wildcards):
 
 # The only parameter is `wildcards`: Snakemake passes paths and resources to other parameters of a params function.
 def get_grid_settings(wildcards):
-    """Return the config of a grid, which every script in ranking.smk takes."""
+    """Return the config of a grid, which every script takes."""
     return {"settings": GRID_SETTINGS[wildcards.grid]}
-
-
-def get_bootstrap_settings(wildcards):
-    """Return the config of a grid with the number of bootstrap draws and the seed."""
-    draws = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
-    return get_grid_settings(wildcards) | draws
-
-
-def get_grid_figure(name, grid="{grid}"):
-    """Return the PDF and the PNG of a grid's figure; the PNG is shown in Snakemake's report."""
-    return get_figure_files(f"{grid}_{name}", "Rankings", caption=name)
 
 
 def list_outputs(made, grid):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -175,10 +175,11 @@ def read_grid_files(tasks: Collection[str]) -> dict[str, GridFile]:
     return grids
 
 
-def list_grid_files(grid: GridFile) -> dict[str, list[str]]:
+def list_grid_files(grid: GridFile) -> dict[str, Any]:
     """Return the input files of the grid's analyses, by the names of their inputs."""
-    files = {"scores": grid.scores, "correlations": (CORRELATIONS,)}
+    files = {"correlations": CORRELATIONS}
     for name, part in {"attributes": grid.attributes, "release": grid.release}.items():
         if part:
-            files[name] = (part.file,)
-    return {name: [str(locate_file(path)) for path in paths] for name, paths in files.items()}
+            files[name] = part.file
+    located = {name: str(locate_file(path)) for name, path in files.items()}
+    return located | {"scores": [str(locate_file(path)) for path in grid.scores]}

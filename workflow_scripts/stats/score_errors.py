@@ -102,15 +102,3 @@ class ScoreErrors:
             return self
         rows = np.random.default_rng(0).choice(count, SAMPLE, replace=False)
         return self.part(self.scores.iloc[np.sort(rows)])
-
-    def clipped_by(self, zero_shot: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
-        """Return the errors of the clipped `scores`: zero-shot errors where the zero-shot score is higher."""
-        higher = zero_shot.scores.reindex_like(scores) > self.scores.reindex_like(scores)
-        raw, zero_shot = self.part(scores), zero_shot.part(scores)
-        items = {
-            task: zero_shot.items[task].where(higher[task].to_numpy(), raw.items[task])
-            for task in scores
-        }
-        return ScoreErrors(
-            scores, items, raw.training.mask(higher, zero_shot.training), self.stream
-        )

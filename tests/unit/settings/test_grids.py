@@ -44,8 +44,8 @@ def test_read_grid_files(write):
     assert list(grids) == ["a_paper", "own", "published", "test_task"]
     assert grids["a_paper"].baseline == "before"
     assert grids["a_paper"].categories_by_task == {"rte": "Ours", "riddles": "Theirs"}
-    for paths in list_grid_files(grids["published"]).values():
-        assert all(Path(path).is_file() for path in paths)
+    files = list_grid_files(grids["published"])
+    assert all(Path(path).is_file() for path in [*files.pop("scores"), *files.values()])
 
 
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_grids.txt"))

@@ -1,5 +1,6 @@
 """Compute the agreement of tasks and categories on the ranking of models, with its noise ceiling."""
 
+from collections.abc import Callable
 from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,22 @@ def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
     return kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
+def compute_family_intervals(
+    compute: Callable[[np.ndarray], list[float]], families: pd.Series, limit: float = 1.0
+) -> list[dict[str, Any]]:
+    """Compute statistics of all models with their 95% intervals over families, within `limit` of 0.
+
+    `compute` takes the mask of the models to keep.
+    """
+    reach = compute_family_jackknife(lambda is_left: np.array(compute(is_left)), families)
+    columns = {
+        "value": compute(np.full(len(families), True)),
+        "families_low": np.maximum(reach.low, -limit),
+        "families_high": np.minimum(reach.high, limit),
+    }
+    return pd.DataFrame(columns).assign(groups=reach.groups, of=reach.of).to_dict("records")
+
+
 def compute_agreement(
     grids: Grids, settings: GridSettings, draws: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -59,30 +76,37 @@ def compute_agreement(
 
     The second table has one row per protocol, measure and pair of categories.
     """
-    direct, rows, categories = grids.get(settings.grid.baseline), [], []
+    direct, rows, categories = grids.get(settings.baseline), [], []
     for protocol, grid in grids.items():
-        for measure in settings.grid.measures:
+        for measure in settings.measures:
             matrix = compute_correlations(grid.measured, measure)
             means = average_categories(matrix, settings)
-            values = _compute_statistics(grid, measure, matrix, means, draws, seed)
+            values = _compute_statistics(grid, measure, matrix, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
+            defined = means.drop(columns="pairs").dropna().assign(statistic=frame.CATEGORY)
+            values += defined.assign(models=values[0]["models"]).to_dict("records")
             about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
             values.sort(key=lambda row: _ORDER.index(row["statistic"]))
             rows += [about | row for row in values]
-            means.insert(0, "protocol", protocol)
-            means.insert(1, "measure", measure)
-            categories.append(means)
-    table = pd.DataFrame(rows, columns=_COLUMNS)
-    single = {"measure": len(settings.grid.measures) == 1, "origins": not settings.grid.run}
-    table = table.drop(columns=[name for name, is_single in single.items() if is_single])
-    return table, pd.concat(categories, ignore_index=True)
+            about.pop("origins")
+            categories.append(pd.DataFrame(about, means.index).join(means))
+    return pd.DataFrame(rows, columns=_COLUMNS), pd.concat(categories, ignore_index=True)
 
 
 def _compute_statistics(
-    grid: Grid, measure: str, matrix: pd.DataFrame, categories: pd.DataFrame, draws: int, seed: int
+    grid: Grid, measure: str, matrix: pd.DataFrame, draws: int, seed: int
 ) -> list[dict[str, Any]]:
     scores = grid.measured.dropna(how="all")
+
+    def compute_means(is_left: np.ndarray) -> list[float]:
+        left = compute_correlations(scores[is_left], measure)
+        return [average_pairs(left), *average_by_task(left)]
+
+    families = grid.models.loc[scores.index, "family"]
+    mean, *tasks = rows = compute_family_intervals(compute_means, families)
+    for task, row in zip(matrix, tasks, strict=True):
+        row |= {"statistic": frame.TASK, "first": task}
     pairs = [
         {
             "statistic": frame.PAIR,
@@ -93,16 +117,7 @@ def _compute_statistics(
         for first, second in combinations(matrix, 2)
     ]
     defined = sum(pd.notna(pair["value"]) for pair in pairs)
-    mean = {"statistic": frame.MEAN, "value": average_pairs(matrix), "pairs": defined}
-    rows = [mean, *_name_tasks(frame.TASK, average_by_task(matrix))]
-
-    def compute_means(is_left: np.ndarray) -> np.ndarray:
-        left = compute_correlations(scores[is_left], measure)
-        return np.array([average_pairs(left), *average_by_task(left)])
-
-    reach = compute_family_jackknife(compute_means, grid.models.loc[scores.index, "family"])
-    for row, low, high in zip(rows, reach.low.clip(-1), reach.high.clip(None, 1), strict=True):
-        row |= {"families_low": low, "families_high": high, "groups": reach.groups, "of": reach.of}
+    mean |= {"statistic": frame.MEAN, "pairs": defined}
     if measure == "kendall":
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
@@ -112,20 +127,17 @@ def _compute_statistics(
         ceilings = compute_agreement_ceiling(errors, fewer, seed).where(matrix.notna()) * factor
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
-        rows += _name_tasks(frame.TASK_CEILING, average_by_task(ceilings))
-    means = categories.drop(columns="pairs").dropna()
-    rows += means.assign(statistic=frame.CATEGORY).to_dict("records")
+        rows += [
+            {"statistic": frame.TASK_CEILING, "first": task, "value": ceiling}
+            for task, ceiling in average_by_task(ceilings).items()
+        ]
     return [{"models": len(scores)} | row for row in [*rows, *pairs]]
-
-
-def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
-    return [{"statistic": statistic, "first": task, "value": tau} for task, tau in values.items()]
 
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """List each pair of categories with the mean over their pairs of tasks and the number of those."""
-    means = average_by_category(matrix, settings.categories)
-    sizes = matrix.columns.map(settings.categories).value_counts()
+    means = average_by_category(matrix, settings.task_categories)
+    sizes = matrix.columns.map(settings.task_categories).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
@@ -141,31 +153,23 @@ def _compare_with_direct(
     after = after.loc[before.index, before.columns]
     if min(before.shape) < 2:
         return []
-    share, pairs = count_rising_pairs(
-        compute_correlations(before, measure), compute_correlations(after, measure)
-    )
+    matrices = [compute_correlations(scores, measure) for scores in (before, after)]
+    share, pairs = count_rising_pairs(*matrices)
 
-    def compute_rise(is_left: np.ndarray) -> np.ndarray:
+    def compute_rise(is_left: np.ndarray) -> list[float]:
         first, second = (
             average_pairs(compute_correlations(scores[is_left], measure))
             for scores in (before, after)
         )
-        return np.array(second - first)
+        return [second - first]
 
-    reach = compute_family_jackknife(compute_rise, direct.models.loc[before.index, "family"])
-    rise = {
-        "statistic": frame.DIFFERENCE,
-        "value": compute_rise(np.full(len(before), True)).item(),
-        "families_low": float(reach.low),
-        "families_high": float(reach.high),
-        "groups": reach.groups,
-        "of": reach.of,
-    }
+    families = direct.models.loc[before.index, "family"]
+    (rise,) = compute_family_intervals(compute_rise, families, limit=2.0)
     if measure == "kendall":
         errors = direct.errors.part(before), other.errors.part(after)
         interval = bootstrap_agreement_rise(*errors, draws=draws, seed=seed)
         rise["items_low"], rise["items_high"] = interval
-    rows = [rise, {"statistic": frame.SHARE, "value": share}]
+    rows = [{"statistic": frame.DIFFERENCE} | rise, {"statistic": frame.SHARE, "value": share}]
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
 
 
@@ -178,37 +182,35 @@ def summarize_agreement(table: pd.DataFrame, study: str) -> Values:
 
 def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot Kendall's tau-b of every pair of tasks, ordered by category."""
-    if "measure" in table:
-        table = table[table["measure"] == "kendall"]
+    table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
-    order = [*(settings.grid.categories or CATEGORIES), ""]
-    tasks = [task for task in settings.names if task in present]
-    tasks.sort(key=lambda task: order.index(settings.categories[task]))
-    categories = [settings.categories[task] for task in tasks]
+    order = [*(settings.categories or CATEGORIES), ""]
+    tasks = [task for task in settings.task_names if task in present]
+    tasks.sort(key=lambda task: order.index(settings.task_categories[task]))
+    categories = [settings.task_categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
-    titles = dict(settings.grid.names)
+    titles = dict(settings.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
         low, high = fixed(row.families_low, ".3f"), fixed(row.families_high, ".3f")
         titles[row.protocol] += (
             f", {row.models:.0f} models\nmean agreement {fixed(row.value, '.3f')}"
             f"\n({low} to {high} over {row.groups:.0f} {row.of})"
         )
-    names = {task: settings.names[task] for task in tasks}
-    squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
+    names = {task: settings.task_names[task] for task in tasks}
+    squares = plots.pivot_pairs(pairs, titles, settings, names)
     plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
 
 
 def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot the mean of tau-b for every pair of categories."""
     rows = table[table["measure"] == "kendall"]
-    present = {*rows["first"], *rows["second"]}
     names = {
         name: name.replace(" ", "\n").replace("/", "/\n")
-        for name in settings.grid.categories or CATEGORIES
-        if name in present
+        for name in settings.categories or CATEGORIES
+        if name in {*rows["first"], *rows["second"]}
     }
-    squares = plots.pivot_pairs(rows, settings.grid.names, settings.grid, names)
+    squares = plots.pivot_pairs(rows, settings.names, settings, names)
     plots.plot_heat_maps(squares, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
@@ -222,13 +224,15 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
+    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
     agreement, averages = compute_agreement(grids, grid_settings, num_bootstrap, seed)
+    plot_agreement(agreement, grid_settings, figure)
+    plot_categories(averages, grid_settings, categories_figure)
+
     rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
-    measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
     shown: dict[str, Any] = {
         "Protocol": "{protocol}",
-        **measure,
+        "Measure": rows["measure"].map(frame.MEASURES),
         "Statistic": rows["statistic"].map(frame.STATISTICS),
         "Value": "{value:.3f}",
         "Over families": OVER_FAMILIES,
@@ -236,25 +240,36 @@ def main(
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
     }
-    title = "Rank agreement between tasks"
+    if len(grid_settings.measures) == 1:
+        agreement = agreement.drop(columns="measure")
+        shown.pop("Measure")
+    if not grid_settings.run:
+        agreement = agreement.drop(columns="origins")
     frame.write_grid_table(
-        agreement, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
+        agreement,
+        table,
+        grid_settings,
+        title="Rank agreement between tasks",
+        note=_NOTE,
+        shown=shown,
+        rows=rows,
     )
-    plot_agreement(agreement, grid_settings, figure)
-
     between = averages["first"] + " and " + averages["second"]
     is_within = averages["first"] == averages["second"]
-    shown = {
-        "Protocol": "{protocol}",
-        "Measure": averages["measure"].map(frame.MEASURES),
-        "Categories": between.mask(is_within, "within " + averages["first"]),
-        "Pairs": "{pairs}",
-        "Mean": "{value:.3f}",
-    }
-    title = "Agreement by category"
-    note = "Mean agreement over pairs of different tasks, one of each category; within: both of one category."
-    frame.write_grid_table(averages, categories, grid_settings, title=title, note=note, shown=shown)
-    plot_categories(averages, grid_settings, categories_figure)
+    frame.write_grid_table(
+        averages,
+        categories,
+        grid_settings,
+        title="Agreement by category",
+        note="Mean agreement over pairs of different tasks, one of each category; within: both of one category.",
+        shown={
+            "Protocol": "{protocol}",
+            "Measure": averages["measure"].map(frame.MEASURES),
+            "Categories": between.mask(is_within, "within " + averages["first"]),
+            "Pairs": "{pairs}",
+            "Mean": "{value:.3f}",
+        },
+    )
 
 
 if "snakemake" in globals():

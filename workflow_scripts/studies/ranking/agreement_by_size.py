@@ -14,7 +14,6 @@ from workflow_scripts.stats.agreement import (
     kendall_matrix,
     select_shared_cells,
 )
-from workflow_scripts.stats.jackknife import compute_family_jackknife
 from workflow_scripts.stats.redraws import compute_agreement_ceiling
 from workflow_scripts.stats.size_bands import (
     FACTOR,
@@ -25,7 +24,10 @@ from workflow_scripts.stats.size_bands import (
     pair_like,
 )
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement import OVER_FAMILIES
+from workflow_scripts.studies.ranking.agreement import (
+    OVER_FAMILIES,
+    compute_family_intervals,
+)
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import format_size
@@ -45,32 +47,32 @@ _NOTE = (
 class Group(NamedTuple):
     """A group of models; the group LIKE has all models of known size, but only pairs of similar size count."""
 
-    kind: str
+    group: str
+    smallest: float
+    largest: float
     models: pd.Index
-    smallest: float = np.nan
-    largest: float = np.nan
 
 
 def group_models(grid: Grid) -> list[Group]:
     """List the group of all models with a score, then each size band, smallest first."""
     scored = grid.measured.dropna(how="all").index
     bands = group_in_bands(grid.models.loc[scored, "parameters"])
-    return [Group(ALL, scored), *(Group(BAND, models, low, high) for low, high, models in bands)]
+    return [Group(ALL, np.nan, np.nan, scored), *(Group(BAND, *band) for band in bands)]
 
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
     """Compute one row per protocol and group of models: all, all pairs of similar size, and each size band."""
-    direct, rows = grids.get(settings.grid.baseline), []
+    direct, rows = grids.get(settings.baseline), []
     for grid in grids.values():
         every, *bands = group_models(grid)
         sized = grid.models.loc[every.models, "parameters"].dropna().index
-        for group in (every, Group(LIKE, sized), *bands):
+        for group in (every, Group(LIKE, np.nan, np.nan, sized), *bands):
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
                 sides = select_shared_cells(direct.values, grid.values.loc[group.models])
-                matrices = (_compute_matrix(side, grid, group.kind) for side in sides)
+                matrices = (_compute_matrix(side, grid, group.group) for side in sides)
                 row["rising"], row["pairs"] = count_rising_pairs(*matrices)
-            if row["pairs_of_models"] or group.kind == ALL:
+            if row["pairs_of_models"] or group is every:
                 rows.append(row)
     columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
     return pd.DataFrame(rows, columns=list(columns))
@@ -78,29 +80,17 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
 
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
     scores, models = grid.measured.loc[group.models], grid.models.loc[group.models]
-    count, is_like = len(models), group.kind == LIKE
+    count, is_like = len(models), group.group == LIKE
 
-    def compute_mean(is_left: np.ndarray) -> np.ndarray:
+    def compute_mean(is_left: np.ndarray) -> list[float]:
         # Pairs of similar size may be sampled; masking keeps the sample and drops pairs of omitted models.
         left = scores.mul(np.where(is_left, 1.0, np.nan), axis=0) if is_like else scores[is_left]
-        return np.array(average_pairs(_compute_matrix(left, grid, group.kind)))
+        return [average_pairs(_compute_matrix(left, grid, group.group))]
 
-    reach = compute_family_jackknife(compute_mean, models["family"])
-    row = {
-        "protocol": grid.protocol,
-        "origins": grid.origins,
-        "group": group.kind,
-        "smallest": group.smallest,
-        "largest": group.largest,
-        "models": count,
-        "families": models["family"].nunique(),
-        "pairs_of_models": count * (count - 1) // 2,
-        "value": compute_mean(np.full(count, True)).item(),
-        "families_low": float(reach.low.clip(-1)),
-        "families_high": float(reach.high.clip(None, 1)),
-        "groups": reach.groups,
-        "of": reach.of,
-    }
+    (interval,) = compute_family_intervals(compute_mean, models["family"])
+    row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
+    row |= {"models": count, "families": models["family"].nunique()}
+    row |= {"pairs_of_models": count * (count - 1) // 2} | interval
     if is_like:
         return row | {"pairs_of_models": len(pair_like(models["parameters"])[0])}
     ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
@@ -147,21 +137,26 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     by_size = compute_by_size(read_grids(grid), grid_settings, num_bootstrap, seed)
-    shown = {
-        "Protocol": "{protocol}",
-        "Of": name_groups(by_size),
-        "Models": "{models}",
-        "Families": "{families}",
-        "Pairs of models": "{pairs_of_models:,d}",
-        "Mean tau-b": "{value:.3f}",
-        "Over families": OVER_FAMILIES,
-        "Ceiling": "{ceiling:.3f}",
-        "Rising (%)": "{rising:.0%}",
-    }
-    title = "Agreement of tasks within sizes"
-    frame.write_grid_table(by_size, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    frame.write_grid_table(
+        by_size,
+        table,
+        grid_settings,
+        title="Agreement of tasks within sizes",
+        note=_NOTE,
+        shown={
+            "Protocol": "{protocol}",
+            "Of": name_groups(by_size),
+            "Models": "{models}",
+            "Families": "{families}",
+            "Pairs of models": "{pairs_of_models:,d}",
+            "Mean tau-b": "{value:.3f}",
+            "Over families": OVER_FAMILIES,
+            "Ceiling": "{ceiling:.3f}",
+            "Rising (%)": "{rising:.0%}",
+        },
+    )
 
 
 if "snakemake" in globals():

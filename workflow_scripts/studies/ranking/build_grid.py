@@ -13,30 +13,32 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.imported import read_all_imported, read_imported
+from workflow_scripts.scores.tidy import write_parquet
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.ranking.errors import (
-    Cells,
-    combine_errors,
+    add_item_errors,
+    estimate_training_errors,
     estimate_trainings,
     read_releases,
 )
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
-from workflow_scripts.studies.ranking.grid import Grid, Grids, write_grids
+from workflow_scripts.studies.ranking.grid import CELL
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _CELL = ["protocol", "label", "task"]
+_SCORE = ["value", "training", "shared", "own"]
 _MODEL = ["model", "variant", "origin"]
 RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol: models and tasks
 
 
 def read_score_files(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read the scores of a run, or of a grid's imported files, unchanged."""
-    if settings.grid.run:
+    if settings.run:
         tables = [pd.read_parquet(path) for path in paths]
     else:
-        protocols = list(settings.grid.protocols)
+        protocols = list(settings.protocols)
         tables = [read_imported(path, settings.metrics, protocols) for path in paths]
     return pd.concat(tables, ignore_index=True)
 
@@ -48,9 +50,9 @@ def read_scores(
     others = read_all_imported(imported, settings.metrics, taken={STUDY})
     scores = pd.concat([read_score_files(paths, settings), *others], ignore_index=True)
     models = scores["model"].nunique()
-    if settings.grid.models not in (None, models):
+    if settings.models not in (None, models):
         files = ", ".join(map(str, paths))
-        expected = f"{settings.grid.models} models"
+        expected = f"{settings.models} models"
         raise UserError(f"{files}: there are {models} models; expected {expected}.")
     return scores
 
@@ -69,18 +71,18 @@ def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes)
 
 
 def select_reported(scores: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Select the metric that tables report for each task, and label the models.
+    """Select the metric that tables report for each task, and add the origin of scores and the labels of models.
 
     In a run's grid, labels of imported scores include their origin.
     """
     scores = scores[scores["metric"] == scores["task"].map(settings.metrics)]
-    label = scores["model"] + scores["variant"]
-    if settings.grid.run:
-        label = label.where(scores["study"] == STUDY, label + " [" + scores["study"] + "]")
-    return scores.assign(label=label)
+    origin, label = scores["study"].replace(STUDY, OWN), scores["model"] + scores["variant"]
+    if settings.run:
+        label = label.where(origin == OWN, label + " [" + origin + "]")
+    return scores.assign(origin=origin, label=label)
 
 
-def make_grids(
+def build_table(
     scores: pd.DataFrame,
     settings: GridSettings,
     requested: RequestedCells,
@@ -88,56 +90,54 @@ def make_grids(
     correlations: Mapping[str, float],
     measured: pd.DataFrame | None = None,
     reruns: Reruns | None = None,
-) -> Grids:
-    """Build a grid for each protocol with measured or requested scores, clipped if the grid's settings say so.
+) -> pd.DataFrame:
+    """Build the table of a grid: a row for each protocol, task and label, with the attributes of the model.
 
-    The last three arguments are those of `combine_errors`.
+    It has the measured and requested scores of each protocol, clipped if the grid's settings say so, and their errors
+    (`add_item_errors`, `estimate_training_errors`). A protocol without a score has one row for each label.
     """
     scores = select_reported(scores[scores["subset"].isna()], settings)
-    scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
-    means, protocols = average_seeds(scores), settings.grid.protocols
+    means, protocols = average_seeds(scores), settings.protocols
     # A file may contain only scores of texts.
-    present = {*requested, *means["protocol"]} or {settings.grid.baseline}
-    parts = {
-        key: _make_cells(means[means["protocol"] == key], requested.get(key, {}), settings, models)
-        for key in protocols
-        if key in present
-    }
-    errors = combine_errors(parts, settings, correlations, measured, reruns)
-    grids: Grids = {}
+    present = {*requested, *means["protocol"]} or {settings.baseline}
+    tables: list[pd.DataFrame] = []
+    for key in protocols:
+        if key in present:
+            of_protocol = means[means["protocol"] == key].drop(columns="protocol")
+            table = _list_cells(of_protocol, requested.get(key, {}), settings)
+            trained = reruns if protocols[key].after_training else None
+            training = estimate_training_errors(table, trained)
+            tables.append(table.assign(training=training, protocol=key, stream=len(tables)))
+    cells = pd.concat(tables, ignore_index=True).join(models, on="model")
+    cells = add_item_errors(cells, correlations, measured)
+    by_protocol = dict(iter(cells.groupby("protocol", sort=False)))
     for key, protocol in protocols.items():
-        if key in parts:
-            grids[key] = Grid(key, errors[key], parts[key].models, parts[key].absent)
-        raw, zero_shot = grids.get(protocol.scores_of or key), grids.get(protocol.clipped_by or "")
-        if raw and zero_shot:
-            clipped = clip_grid(key, raw, zero_shot)
-            if clipped.values.notna().to_numpy().any():
-                grids[key] = clipped
-    return grids
+        raw = by_protocol.get(protocol.scores_of or key)
+        zero_shot = by_protocol.get(protocol.clipped_by or "")
+        if raw is not None and zero_shot is not None:
+            clipped = clip_cells(raw, zero_shot).assign(protocol=key)
+            if clipped["value"].notna().any():
+                by_protocol[key] = clipped
+    ordered = [by_protocol[key] for key in protocols if key in by_protocol]
+    return pd.concat(ordered, ignore_index=True)[["protocol", "label", *_MODEL, *models, *CELL]]
 
 
-def _make_cells(
-    means: pd.DataFrame,
-    requested: Mapping[str, Sequence[str]],
-    settings: GridSettings,
-    about: pd.DataFrame,
-) -> Cells:
-    ids = {name: CheckpointId.parse(name) for name in requested.get("models", ())}
-    own = pd.DataFrame([(id.model, id.variant, OWN) for id in ids.values()], list(ids), _MODEL)
-    models = pd.concat([own.astype(object), means.set_index("label")[_MODEL]])
-    models = models[~models.index.duplicated()].rename_axis(None)
+def _list_cells(
+    means: pd.DataFrame, requested: Mapping[str, Sequence[str]], settings: GridSettings
+) -> pd.DataFrame:
+    """List the cells of a protocol, task by task, with the mean score if there is one."""
+    ids = [(name, CheckpointId.parse(name)) for name in requested.get("models", ())]
+    own = [(name, id.model, id.variant, OWN) for name, id in ids]
+    columns = ["label", *_MODEL]
+    models = pd.concat([pd.DataFrame(own, columns=columns, dtype=object), means[columns]])
     requested_tasks = requested.get("tasks", ())
-    present = [task for task in settings.names if task in set(means["task"])]
-    tasks = list(dict.fromkeys([*requested_tasks, *present]))
-    tables = {
-        name: means.pivot(index="label", columns="task", values=name)
-        .reindex(index=models.index, columns=tasks)
-        .astype(float)
-        for name in ("value", "stderr", "between", "seeds")
-    }
-    is_requested = np.outer(models.index.isin(own.index), np.isin(tasks, requested_tasks))
-    absent = tables["value"].isna() & is_requested
-    return Cells(**tables, models=models.join(about, on="model"), absent=absent)
+    present = [task for task in settings.task_names if task in set(means["task"])]
+    tasks: list[Any] = list(dict.fromkeys([*requested_tasks, *present])) or [None]
+    cells = pd.DataFrame({"task": tasks}).merge(models.drop_duplicates("label"), "cross")
+    cells = cells.merge(means.drop(columns=_MODEL), "left", ["label", "task"])
+    is_own = cells["label"].isin(requested.get("models", ()))
+    is_requested = is_own & cells["task"].isin(requested_tasks)
+    return cells.assign(absent=cells["value"].isna() & is_requested)
 
 
 def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
@@ -151,7 +151,7 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     cells = scores.assign(squared=find_errors(scores) ** 2).groupby(
         _CELL, sort=False, observed=True
     )
-    means = cells[_MODEL].first()
+    means = cells[[*_MODEL, "n", "baseline"]].first()
     means[["value", "seeds", "between"]] = cells["value"].agg(["mean", "size", "var"]).astype(float)
     # All seeds use the same items, so averaging does not reduce the item error.
     squared = cells["squared"].agg(lambda errors: errors.mean(skipna=False))
@@ -165,15 +165,18 @@ def find_errors(scores: pd.DataFrame) -> pd.Series:
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 
-def clip_grid(protocol: str, raw: Grid, zero_shot: Grid) -> Grid:
+def clip_cells(raw: pd.DataFrame, zero_shot: pd.DataFrame) -> pd.DataFrame:
     """Take the higher of the trained and the zero-shot score where both are known, as in the published scores."""
-    direct = zero_shot.values.reindex_like(raw.values)
-    both = direct.notna() & raw.values.notna()
-    values = raw.values.mask(direct > raw.values, direct).where(both)
-    rows = both.any(axis=1) | (raw.models["origin"] == OWN)
-    values = values.loc[rows, both.any()]
-    errors = raw.errors.clipped_by(zero_shot.errors, values)
-    return Grid(protocol, errors, raw.models[rows], values.isna())
+    key = ["label", "task"]
+    cells = raw.merge(zero_shot[[*key, *_SCORE]], "left", key, suffixes=("", "_zero_shot"))
+    is_higher = cells["value_zero_shot"] > cells["value"]
+    is_known = cells[["value", "value_zero_shot"]].notna().all(axis=1)
+    for name in _SCORE:
+        cells[name] = cells[name].mask(is_higher, cells[f"{name}_zero_shot"])
+    is_model = is_known.groupby(cells["label"]).transform("any") | (cells["origin"] == OWN)
+    is_task = is_known.groupby(cells["task"], dropna=False).transform("any")
+    cells = cells.assign(value=cells["value"].where(is_known), absent=~is_known)
+    return cells[is_model & is_task]
 
 
 def main(  # noqa: PLR0913  (files and config values of a job, by name)
@@ -194,20 +197,18 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     `errors` has the errors from a run's shared items, `imported` the imported score files,
     `released` the leaderboard and the cells of the published grid.
     """
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     about = pd.DataFrame(known_models).set_index("model")
-    described = grid_settings.grid
-    if attributes and described.attributes:
-        about = add_attributes(about, attributes, described.attributes)
+    if attributes and grid_settings.attributes:
+        about = add_attributes(about, attributes, grid_settings.attributes)
     tidy = read_scores(scores, imported, grid_settings)
     releases = None
     if released:
         releases = read_releases(*map(pd.read_csv, released))
-    elif release and described.release:
-        protocols = described.baseline, described.release.protocol
-        cells = select_reported(tidy, grid_settings)
-        releases = read_releases(pd.read_csv(release), cells, *protocols)
-    grids = make_grids(
+    elif release and grid_settings.release:
+        protocols = grid_settings.baseline, grid_settings.release.protocol
+        releases = read_releases(pd.read_csv(release), tidy, *protocols)
+    table = build_table(
         tidy,
         grid_settings,
         requested,
@@ -216,7 +217,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
         estimate_trainings(*releases, about) if releases else None,
     )
-    write_grids(grids, grid)
+    write_parquet(table, grid)
 
 
 if "snakemake" in globals():

@@ -79,17 +79,13 @@ def compare_grids(
     grids: Mapping[str, Grids],
     settings: Mapping[str, GridSettings],
     names: Sequence[str],
-    baselines: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Compare two models under each protocol of each grid that contains both.
-
-    `baselines` has the baseline and the number of items of each task of this run.
-    """
+    """Compare two models under each protocol of each grid that contains both."""
     rows: list[dict[str, Any]] = []
     models: set[str] = set()
     for key, by_protocol in grids.items():
         for name, grid in by_protocol.items():
-            protocol = settings[key].grid.protocols[name]
+            protocol = settings[key].protocols[name]
             model = grid.models["model"] + grid.models["variant"]
             models |= set(model)
             labels = product(*(model.index[model == name] for name in names))
@@ -99,10 +95,10 @@ def compare_grids(
                 # Prefer scores of both models from one source.
                 pair = min(pairs, key=lambda pair: len(_list_origins(grid, pair)))
                 source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
-                known = baselines if settings[key].grid.run else baselines[:0]
-                differences = _subtract(grid, pair, known)
                 about = {"scores": source, "protocol": protocol.name}
-                rows += compare_scores(differences, trains=protocol.after_training, **about)
+                rows += compare_scores(
+                    _subtract(grid, pair), trains=protocol.after_training, **about
+                )
     if not rows:
         hints = [format_suggestion(name, models) for name in names if name not in models]
         raise UserError(
@@ -117,7 +113,7 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
     return sorted(set(grid.models.loc[pair.index, "origin"]))
 
 
-def _subtract(grid: Grid, pair: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
+def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
     """Subtract the second model's scores from the first's, with errors from items and from training."""
     errors = grid.errors.part(pair)
     untrained = replace(errors, training=errors.training * 0)
@@ -125,7 +121,7 @@ def _subtract(grid: Grid, pair: pd.DataFrame, baselines: pd.DataFrame) -> pd.Dat
         "difference": pair.iloc[0] - pair.iloc[1],
         "items": untrained.compute_difference_stderrs(np.array([0]), np.array([1]))[0],
         "trainings": np.hypot(*errors.training.to_numpy(float)),
-        "at_baseline": _are_at_baseline(pair.to_numpy(float), baselines.reindex(pair.columns)),
+        "at_baseline": _are_at_baseline(pair.to_numpy(float), grid.baselines.reindex(pair.columns)),
     }
     return pd.DataFrame(values, pair.columns)
 
@@ -224,15 +220,6 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
-def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
-    """Read each task's baseline on the reported metric and its number of items from this run's scores."""
-    empty = pd.DataFrame(columns=["task", "subset", "metric", "baseline", "n"])
-    scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
-    reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
-    scores = scores[scores["subset"].isna() & (scores["metric"] == reported)]
-    return scores.dropna(subset="baseline").drop_duplicates("task").set_index("task")
-
-
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean with its 95% interval, coloured by protocol."""
     is_mean = table["task"] == OVERALL
@@ -258,12 +245,11 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     folders: Mapping[str, str],
     settings: dict[str, dict[str, Any]],
     own: list[str],
-    own_scores: list[str],
     harness_tasks: dict[str, Any],
 ) -> None:
     """Compare two result `folders`, or two models of grids.
 
-    `own` and `own_scores` are this run's grid and scores if they exist; this job does not build them.
+    `own` is this run's grid if it exists; this job does not build it.
     """
     if len(set(names)) != 2:
         raise UserError(
@@ -276,9 +262,8 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     else:
         names = list(map(build_checkpoint_name, names))
         by_key = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
-        of_grids = {key: GridSettings.of(settings[key]) for key in by_key}
-        baselines = read_baselines(own_scores, harness_tasks["tasks"])
-        results = compare_grids(by_key, of_grids, names, baselines)
+        of_grids = {key: GridSettings.model_validate(settings[key]) for key in by_key}
+        results = compare_grids(by_key, of_grids, names)
     shown = pd.DataFrame(
         {
             "Scores": results["scores"],

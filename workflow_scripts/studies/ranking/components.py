@@ -47,13 +47,13 @@ def compute_components(
     parts: list[tuple[str, str, pd.DataFrame, Completed | None]] = [
         (grid.origins, grid.protocol, grid.ranked, grid.completed) for grid in grids.values()
     ]
-    second = settings.grid.release
+    second = settings.release
     if second and release is not None:
         parts.append((Path(second.file).stem, second.protocol, release, None))
     tables = []
     for origins, protocol, scores, completed in parts:
         family = families.reindex(scores.index)
-        for group in (ALL, *settings.grid.families):
+        for group in (ALL, *settings.families):
             rows = scores[(family == group) | (group == ALL)]
             rows = rows.loc[:, rows.nunique() > 1]
             table = _compute_shares(rows, family[rows.index], completed, seed)
@@ -98,11 +98,11 @@ def _name_group(group: str) -> str:
 
 def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot the explained variance ratios of the first components, with a panel for each group of models."""
-    second = settings.grid.release
+    second = settings.release
     if second:  # its points would overlap those of the first release
         table = table[table["release"] != Path(second.file).stem]
     table = table.dropna(subset=["share"])
-    looks = plots.choose_looks(plots.list_protocols(table, settings.grid))
+    looks = plots.choose_looks(plots.list_protocols(table, settings))
     groups, empty = list(table["group"].unique()), "No component has a share of the variance."
     with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
         for axis, group in zip(axes, groups, strict=False):
@@ -116,7 +116,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
                     yerr=plots.measure_ends(*(shares[name] for name in shares)),
                     fmt=marker,
                     color=colour,
-                    label=settings.grid.names[protocol],
+                    label=settings.names[protocol],
                 )
             axis.set_xticks(range(SHOWN), list_component_names(SHOWN))
             count = table.loc[table["group"] == group, "models"].max()
@@ -135,8 +135,8 @@ def main(
     seed: int,
     release: Path | None = None,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
-    second = grid_settings.grid.release
+    grid_settings = GridSettings.model_validate(settings)
+    second = grid_settings.release
     releases = {Path(second.file).stem: second.name} if second else {}
     components = compute_components(
         read_grids(grid), grid_settings, seed, read_panel(release) if release else None

@@ -48,12 +48,9 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
 
     Colour and marker show the family; instruct models are hollow.
     """
-    table = table.dropna(subset=["pc1"]).dropna(subset=list(_ACROSS), how="all")
-    table = table.assign(family=table["family"].fillna("other"), name="")
-    protocols, looks = (
-        plots.list_protocols(table, settings.grid),
-        plots.choose_looks(sorted(set(table["family"]))),
-    )
+    table = table.dropna(subset=list(_ACROSS), how="all").fillna({"family": "other"})
+    protocols = plots.list_protocols(table, settings)
+    looks = plots.choose_looks(sorted(set(table["family"])))
     empty = "No model of known size is ranked under a protocol."
     with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
         for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):
@@ -63,21 +60,21 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                 for (family, kind), group in rows.groupby(["family", "kind"], dropna=False):
                     colour, marker = looks[family]
                     face = "none" if kind == "instruct" else colour
-                    look = {"color": colour, "markerfacecolor": face}
-                    axis.plot(group[across], group["pc1"], marker, **look)
+                    points = group[across], group["pc1"], marker
+                    axis.plot(*points, color=colour, markerfacecolor=face)
                 set_log_axis(axis, plots.format_size if across == "parameters" else None)
                 axis.set_xlabel(label)
-                title = f"{settings.grid.names[protocol]}, {len(rows)} models"
+                title = f"{settings.names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
                 rule(axis, "both", color="0.92")
-        if not protocols:
-            return
-        axes[0, 0].plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
-        plots.draw_family_legend(fig, axes[0, 0], table, looks, 8)
+        if protocols:
+            first = axes[0, 0]
+            first.plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
+            plots.draw_look_legend(fig, first, looks, 8)
 
 
 def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     sizes = compute_sizes(read_grids(grid))
     marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
     shown: dict[str, Any] = {
@@ -90,7 +87,7 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
         "Compute (FLOP)": "{compute:.3g}",
     }
     title = "The first component, parameters and compute"
-    note = _NOTE.format(clipped=grid_settings.grid.clip_note)
+    note = _NOTE.format(clipped=grid_settings.clip_note)
     frame.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
     plot_sizes(sizes, grid_settings, figure)
 

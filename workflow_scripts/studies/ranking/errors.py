@@ -1,7 +1,7 @@
 """Estimate the errors of a grid's scores: from the items that models share, and from independent training runs."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,6 @@ import pandas as pd
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.scores.published_leaderboard import convert_to_fractions
 from workflow_scripts.stats.item_errors import (
-    ItemErrors,
     append_unmeasured_models,
     build_assumed_errors,
 )
@@ -19,74 +18,49 @@ from workflow_scripts.stats.reruns import (
     estimate_rerun_errors,
     subtract_task_lines,
 )
-from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
-from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _ROW = ["protocol", "label"]
 
 
-class Cells(NamedTuple):
-    """One protocol of a grid: the mean over seeds of each cell, with labels in rows and tasks in columns."""
-
-    value: pd.DataFrame
-    stderr: pd.DataFrame
-    between: pd.DataFrame
-    """Variance over seeds; NaN for a single seed."""
-    seeds: pd.DataFrame
-    models: pd.DataFrame
-    """Model attributes by label, as in `Grid`."""
-    absent: pd.DataFrame
-
-
-def combine_errors(
-    parts: Mapping[str, Cells],
-    settings: GridSettings,
-    correlations: Mapping[str, float],
-    measured: pd.DataFrame | None,
-    reruns: Reruns | None,
-) -> dict[str, ScoreErrors]:
-    """Combine the errors by protocol; all protocols share the items of a task.
+def add_item_errors(
+    cells: pd.DataFrame, correlations: Mapping[str, float], measured: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Add the errors of the scores from items, `shared` and `own`; all protocols share the items of a task.
 
     `correlations` has by task the correlation of two models' correctness over published items, `measured` the errors
-    from items, one row per protocol, label and task. `reruns` is used if each cell is trained once.
+    from items, one row per protocol, label and task.
     """
-    tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
-    usual = float(np.median(list(correlations.values() or [0.0])))
-    items = {
-        task: _combine_items(task, parts, correlations.get(task, usual), measured) for task in tasks
-    }
-    combined = {}
-    for stream, (protocol, cells) in enumerate(parts.items()):
-        rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
-        by_task = {}
-        for task in cells.value:
-            index, errors = items[task]
-            by_task[task] = errors.part(index.get_indexer(rows))
-        training = cells.value * 0.0
-        if (cells.seeds > 1).to_numpy().any():
-            training = estimate_seed_errors(cells.between, cells.seeds)
-        elif reruns and settings.grid.protocols[protocol].after_training:
-            training = reruns.spread(cells.models["model"], list(cells.value))
-        training = training.reindex_like(cells.value).fillna(0.0)
-        combined[protocol] = ScoreErrors(cells.value, by_task, training, stream)
-    return combined
+    usual, tables = float(np.median(list(correlations.values() or [0.0]))), []
+    for task, rows in cells.groupby("task", sort=False):
+        correlation = correlations.get(str(task), usual)
+        stderrs = rows["stderr"].to_numpy()
+        if measured is None or task not in set(measured["task"]):
+            errors = build_assumed_errors(stderrs, correlation)
+        else:
+            known, errors = get_row_errors(measured[measured["task"] == task], _ROW)
+            index = pd.MultiIndex.from_frame(rows[_ROW])
+            is_other = ~index.isin(known)
+            if is_other.any():
+                errors = append_unmeasured_models(errors, stderrs[is_other], correlation)
+            errors = errors.part(known.append(index[is_other]).get_indexer(index))
+        tables.append(pd.DataFrame({"shared": list(errors.shared), "own": errors.own}, rows.index))
+    return cells.join(pd.concat(tables or [pd.DataFrame(columns=["shared", "own"])]))
 
 
-def _combine_items(
-    task: str, parts: Mapping[str, Cells], correlation: float, measured: pd.DataFrame | None
-) -> tuple[pd.MultiIndex, ItemErrors]:
-    """Combine one task's item errors of all protocols; rows are protocol and label."""
-    columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
-    others = pd.concat(columns, names=_ROW)
-    if measured is None or task not in set(measured["task"]):
-        return others.index, build_assumed_errors(others.to_numpy(), correlation)
-    index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
-    others = others[~others.index.isin(index)]
-    if others.empty:
-        return index, errors
-    errors = append_unmeasured_models(errors, others.to_numpy(), correlation)
-    return index.append(others.index), errors
+def estimate_training_errors(cells: pd.DataFrame, reruns: Reruns | None) -> np.ndarray:
+    """Estimate the errors of one protocol's scores from training, by its seeds or else by `reruns`; 0 if unknown."""
+    by_cell = cells.set_index(["label", "task"])
+    tasks = cells["task"].dropna().unique()
+    if (cells["seeds"] > 1).any():
+        between, seeds = (by_cell[name].unstack(sort=False)[tasks] for name in ("between", "seeds"))
+        errors = estimate_seed_errors(between, seeds)
+    elif reruns:
+        models = cells.drop_duplicates("label").set_index("label")["model"]
+        errors = reruns.spread(models, list(tasks))
+    else:
+        return np.zeros(len(cells))
+    return errors.stack().reindex(by_cell.index).fillna(0.0).to_numpy()
 
 
 def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:

@@ -69,8 +69,8 @@ def write_grid_table(
     """
     rows = table if rows is None else rows
     if "protocol" in rows:
-        rows = rows.assign(protocol=rows["protocol"].map(settings.grid.names))
-    note += RAW_AND_MISSING * settings.grid.run
-    if not settings.grid.run:
-        title = f"{settings.grid.title}: {title[0].lower()}{title[1:]}"
+        rows = rows.assign(protocol=rows["protocol"].map(settings.names))
+    note += RAW_AND_MISSING * settings.run
+    if not settings.run:
+        title = f"{settings.title}: {title[0].lower()}{title[1:]}"
     write_table(table, files, title=title, note=note, shown=shown, rows=rows)

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import OWN
 
-_CELL = ["task", "value", "training", "absent", "shared", "own", "stream"]
+# Columns of the table besides label, protocol and attributes of the model.
+CELL = ["task", "value", "training", "absent", "shared", "own", "stream", "n", "baseline"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Grid:
     """By label: model, variant, origin, family, parameters, kind, and further attributes."""
     absent: pd.DataFrame
     """By label and task, whether a requested score is missing."""
+    baselines: pd.DataFrame
+    """By task of this run, the score without any knowledge (`baseline`) and the number of items (`n`)."""
 
     @property
     def values(self) -> pd.DataFrame:
@@ -65,38 +67,14 @@ class Grid:
 Grids = dict[str, Grid]  # by protocol
 
 
-def write_grids(grids: Grids, path: Path) -> None:
-    """Write one row per protocol, label and task, and one per label without a task, with the model's attributes."""
-    tables = []
-    for protocol, grid in grids.items():
-        models = grid.models.assign(protocol=protocol)
-        tables.append(models)
-        for task, errors in grid.errors.items.items():
-            cells = models.assign(
-                task=task,
-                value=grid.values[task],
-                training=grid.errors.training[task],
-                absent=grid.absent[task],
-                shared=list(errors.shared),
-                own=errors.own,
-                stream=grid.errors.stream,
-            )
-            tables.append(cells)
-    with open_atomic_path(path) as temporary:
-        pd.concat(tables).rename_axis("label").reset_index().to_parquet(temporary)
-
-
-def read_grids(path: Path) -> Grids:
-    """Read the grid of each protocol."""
-    table = pd.read_parquet(path)
-    table = table.reindex(columns=table.columns.union(_CELL, sort=False))  # if there are no scores
+def split_table(table: pd.DataFrame) -> Grids:
+    """Build the grid of each protocol from the table of `build_grid`."""
     grids: Grids = {}
     for protocol, rows in table.groupby("protocol", sort=False):
-        models = rows[rows["task"].isna()].drop(columns=["protocol", *_CELL])
-        models = models.set_index("label").rename_axis(None)
+        models = rows.drop_duplicates("label").set_index("label").rename_axis(None)
         cells = rows.dropna(subset="task")
         items = {
-            task: ItemErrors(np.stack(errors["shared"].to_list()), errors["own"].to_numpy())
+            str(task): ItemErrors(np.stack(errors["shared"].to_list()), errors["own"].to_numpy())
             for task, errors in cells.groupby("task", sort=False)
         }
         value, training, absent = (
@@ -107,5 +85,19 @@ def read_grids(path: Path) -> Grids:
         )
         stream = int(cells["stream"].max()) if len(cells) else 0
         errors = ScoreErrors(value, items, training, stream)
-        grids[str(protocol)] = Grid(str(protocol), errors, models, absent.astype(bool))
+        own = cells[cells["origin"] == OWN].dropna(subset="baseline").drop_duplicates("task")
+        grids[str(protocol)] = Grid(
+            protocol=str(protocol),
+            errors=errors,
+            models=models.drop(columns=["protocol", *CELL]),
+            absent=absent.astype(bool),
+            baselines=own.set_index("task")[["baseline", "n"]].astype(float),
+        )
     return grids
+
+
+def read_grids(path: Path) -> Grids:
+    """Read the grid of each protocol."""
+    table = pd.read_parquet(path)
+    # A file of an older version has fewer columns.
+    return split_table(table.reindex(columns=table.columns.union(CELL, sort=False)))

@@ -2,23 +2,21 @@
 
 from typing import Any, get_args
 
-from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.grids import GridFile, list_grid_files
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_study_tasks
-from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
 
 # The columns of the table of models that rankings use.
 _MODEL = {"model", "family", "parameters", "kind", "tokens_billion"}
 
 
-class GridSettings(JobParams):
-    """A grid, and by task the display name, the metric that tables report, and the category."""
+class GridSettings(GridFile):
+    """A grid with all its tasks: display name, the metric that tables report, and category."""
 
-    grid: GridFile
-    names: dict[str, str]
+    task_names: dict[str, str]
     metrics: dict[str, str]
-    categories: dict[str, str]
+    task_categories: dict[str, str]
 
 
 def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[str, Any]]:
@@ -38,18 +36,31 @@ def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
 
 def read_grid_settings(settings: Settings, grid: GridFile) -> dict[str, Any]:
     """Build the parameters that every script of a grid gets, as plain values."""
-    names = {task: row.display_name for task, row in settings.tasks.items()}
-    names |= {task: row.name for task, row in grid.tasks.items()}
-    metrics = {task: row.full_metric for task, row in settings.tasks.items()}
-    metrics |= {task: row.metric for task, row in grid.tasks.items()}
-    categories: dict[str, str] = {task: row.category for task, row in settings.tasks.items()}
-    categories = grid.categories_by_task or categories | dict.fromkeys(grid.tasks, "")
-    return GridSettings(
-        grid=grid,
-        names={task: names[task] for task in categories},
-        metrics={task: metrics[task] for task in categories},
-        categories=categories,
-    ).to_params()
+    rows = settings.tasks.values()
+    tasks: dict[str, tuple[str, str, str]]
+    tasks = {row.task: (row.display_name, row.full_metric, row.category) for row in rows}
+    tasks |= {task: (row.name, row.metric, "") for task, row in grid.tasks.items()}
+    categories = grid.categories_by_task or {task: row[2] for task, row in tasks.items()}
+    return grid.model_dump(mode="json") | {
+        "task_names": {task: tasks[task][0] for task in categories},
+        "metrics": {task: tasks[task][1] for task in categories},
+        "task_categories": categories,
+    }
+
+
+def list_grid_sources(settings: Settings, grid: GridFile) -> dict[str, Any]:
+    """List the input files of a grid by name."""
+    if not grid.run:
+        return list_grid_files(grid)
+    published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
+    is_real = settings.source == "huggingface"  # training noise from the published releases
+    return {
+        "scores": ["results/scores/harmony.parquet"],
+        "errors": "results/scores/harmony_errors.parquet",
+        "imported": list(settings.harmony.imported_scores),
+        "released": list(map(settings.resource, published)) if is_real else [],
+        "correlations": settings.resource("published/items/correlations.csv"),
+    }
 
 
 def list_grid_models(settings: Settings, grid: GridFile) -> list[dict[str, Any]]:

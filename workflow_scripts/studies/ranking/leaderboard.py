@@ -8,7 +8,6 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
-from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks
@@ -95,18 +94,18 @@ def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:
 
 def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot ranks by protocol with one line per model, opaque where its rank intervals do not overlap."""
-    table = plots.name_models(table.dropna(subset=["rank"]))
-    protocols = plots.list_protocols(table, settings.grid)
-    table = table[table["protocol"].isin(protocols)]
-    names = {protocol: settings.grid.names[protocol] for protocol in protocols}
-    looks, width = plots.choose_looks(sorted(set(table["family"]))), 3.2 + 2.6 * len(protocols)
-    with drawing(files, width, plots.get_rank_height(table)) as (fig, axes):
-        if not protocols:
-            draw_placeholder(axes, "Fewer than two models are ranked under a protocol.")
-            return
-        ends = "rank", "rank_low", "rank_high"
-        plots.draw_ranks(axes, table, "protocol", names, looks, ends)
-        plots.draw_family_legend(fig, axes, table, looks, 4)
+    table = table.dropna(subset=["rank"])
+    protocols = plots.list_protocols(table, settings)
+    plots.plot_ranks(
+        {"": table[table["protocol"].isin(protocols)]} if protocols else {},
+        "protocol",
+        {protocol: settings.names[protocol] for protocol in protocols},
+        ("rank", "rank_low", "rank_high"),
+        files,
+        width=1.6 + 2.6 * len(protocols),
+        empty="Fewer than two models are ranked under a protocol.",
+        columns=4,
+    )
 
 
 def main(
@@ -117,10 +116,10 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     ranking = compute_leaderboard(read_grids(grid), num_bootstrap, seed)
     marks = ranking["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
-    names = grid_settings.names
+    names = grid_settings.task_names
     shown = {
         "Protocol": "{protocol}",
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),

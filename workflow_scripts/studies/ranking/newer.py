@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.settings.grids import GridNewer
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
@@ -55,10 +56,9 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
     }
 
 
-def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
+def compare_newer_models(grids: Grids, request: GridNewer) -> pd.DataFrame:
     """Compute one row per protocol, task and model with the task's fit, for tasks with newer and older models."""
-    request, tables = settings.grid.newer, []
-    assert request, "the rule is for grids that ask"
+    tables = []
     for protocol, grid in grids.items():
         models = grid.models[["parameters_billion", "tokens_billion", "date"]].dropna()
         models = models.assign(compute=count_operations(models)).sort_values("compute")
@@ -76,13 +76,14 @@ def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
 
 
 def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.of(settings)
-    newer = compare_newer_models(read_grids(grid), grid_settings)
+    grid_settings = GridSettings.model_validate(settings)
+    assert grid_settings.newer, "the rule is for grids that ask"
+    newer = compare_newer_models(read_grids(grid), grid_settings.newer)
     groups = newer.groupby(["task", "protocol"], sort=False)
     fits = groups.first().assign(models=groups.size(), newer=groups["newer"].sum())
-    fits = fits.reindex(list(grid_settings.names), level="task").reset_index()
+    fits = fits.reindex(list(grid_settings.task_names), level="task").reset_index()
     shown = {
-        "Task": fits["task"].map(grid_settings.names),
+        "Task": fits["task"].map(grid_settings.task_names),
         "Protocol": "{protocol}",
         "Step": "{step:.3f} ± {stderr:.3f}",
         "Printed": "{printed:.3f}",
@@ -93,9 +94,11 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
         "Knee": "{knee:.2f}",
         "Explained": "{explained:.3f}",
     }
-    described = grid_settings.grid
-    since = described.newer.since if described.newer else ""
-    note = _NOTE.format(since=since, operations=OPERATIONS, clipped=described.clip_note)
+    note = _NOTE.format(
+        since=grid_settings.newer.since,
+        operations=OPERATIONS,
+        clipped=grid_settings.clip_note,
+    )
     title = "Newer and older models"
     write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown, rows=fits)
 

@@ -57,7 +57,7 @@ def main(
     families: dict[str, str],
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
-    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
+    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
     # The grid may know the families of further panel models.
     of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
@@ -73,7 +73,7 @@ def main(
         "Rank": format_ranks(placed["rank"], placed["best_rank"], placed["worst_rank"]),
         "Coverage": "{coverage:.2f}",
         "Outside the panel": [
-            ", ".join(grid_settings.names[task] for task in row.split())
+            ", ".join(grid_settings.task_names[task] for task in row.split())
             for row in placed["outside"]
         ],
     }

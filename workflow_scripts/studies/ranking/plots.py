@@ -142,8 +142,31 @@ def plot_heat_maps(
             bar.outline.set_visible(False)
 
 
-def get_rank_height(table: pd.DataFrame) -> float:
-    return 1.6 + 0.17 * min(max(table["label"].nunique(), 8), NAMED)
+def plot_ranks(
+    panels: Mapping[str, pd.DataFrame],
+    column: str,
+    order: Mapping[str, str],
+    ends: Sequence[str],
+    files: Sequence[Path],
+    *,
+    width: float,
+    empty: str,
+    columns: int,
+) -> None:
+    """Plot ranks with a panel for each title (`draw_ranks`), and families in a legend of at most `columns` columns."""
+    table = pd.concat([pd.DataFrame(columns=["label"]), *panels.values()])
+    height = 1.6 + 0.17 * min(max(table["label"].nunique(), 8), NAMED)
+    with draw_panels(files, list(panels), width, height, empty) as (fig, (axes,)):
+        if not panels:
+            return
+        table = name_models(table)
+        looks = choose_looks(sorted(set(table["family"])))
+        for axis, (title, rows) in zip(axes, panels.items(), strict=True):
+            draw_ranks(axis, table.loc[rows.index], column, order, looks, ends)
+            axis.set_title(title, fontsize=9, pad=16)
+        if table["name"].str.endswith(IMPORTED).any():
+            looks[f"{IMPORTED} imported scores"] = "none", " "
+        draw_look_legend(fig, axes[0], looks, columns)
 
 
 def draw_ranks(
@@ -161,14 +184,14 @@ def draw_ranks(
     """
     # Names of tied models stand below each other.
     table = table.assign(line=table[ends[0]] + table.groupby([column, ends[0]]).cumcount())
-    wide = table.pivot(index="label", columns=column, values=[*ends, "line"])
-    models = table.drop_duplicates("label").set_index("label")[["name", "family"]]
-    first = wide[ends[0]].mean(axis=1).nsmallest(NAMED).index
+    best = table.groupby("label")[ends[0]].mean().nsmallest(NAMED).index
     last = len(order) - 1
-    for label, (name, family) in models.loc[first].iterrows():
+    for label in best:
+        rows = table[table["label"] == label]
+        name, family = rows[["name", "family"]].iloc[0]
         colour = looks[family][0]
         rank, low, high, line = (
-            wide.loc[label, end][list(order)].to_numpy(float) for end in (*ends, "line")
+            rows.set_index(column)[[*ends, "line"]].reindex(list(order)).to_numpy(float).T
         )
         axis.plot(rank, "o", color=colour, markersize=3)
         # Horizontal offsets keep the intervals of neighbouring ranks apart.
@@ -184,7 +207,7 @@ def draw_ranks(
                 side_x = place + (0.06 if place else -0.06)  # beside the intervals
                 axis.text(side_x, line[place], f"  {name} ({rank[place]:.0f})  ", **look)
     axis.set_xlim(-0.9, last + 0.9)
-    axis.set_ylim(wide["line"].max(axis=None) + 0.7, 0.3)
+    axis.set_ylim(table["line"].max() + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))
     axis.set_yticks([])
     axis.xaxis.tick_top()
@@ -192,12 +215,8 @@ def draw_ranks(
     axis.tick_params(length=0)
 
 
-def draw_family_legend(
-    fig, axis, table: pd.DataFrame, looks: Mapping[str, tuple[str, str]], columns: int
-) -> None:
-    for family in sorted(set(table["family"])):
-        colour, marker = looks[family]
-        axis.plot([], [], marker, color=colour, label=family)
-    if table["name"].str.endswith(IMPORTED).any():
-        axis.plot([], [], " ", label=f"{IMPORTED} imported scores")
+def draw_look_legend(fig, axis, looks: Mapping[str, tuple[str, str]], columns: int) -> None:
+    """Draw a legend of colours and markers below the figure."""
+    for name, (colour, marker) in looks.items():
+        axis.plot([], [], marker, color=colour, label=name)
     draw_legend_below(fig, axis, columns)

@@ -126,10 +126,10 @@ def main(
     training_tokens: dict[str, float],
     seed: int,
 ) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
-    assert grid_settings.grid.release is not None, "the rule is for grids that have one"
-    trained = grids[grid_settings.grid.release.protocol]
-    direct = grids[grid_settings.grid.baseline].values
+    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    assert grid_settings.release is not None, "the rule is for grids that have one"
+    trained = grids[grid_settings.release.protocol]
+    direct = grids[grid_settings.baseline].values
     second = read_panel(release)
     labels = trained.values.dropna().index.intersection(second.index)
     tasks = [task for task in trained.values if task in second and task in training_tokens]
@@ -141,7 +141,7 @@ def main(
         prices=pd.Series(training_tokens, dtype=float)[tasks],
         seed=seed,
     )
-    names = grid_settings.names
+    names = grid_settings.task_names
     shown = {
         "Tasks": price["way"].map(NAMES),
         "Budget (%)": "{budget:.0%}",

@@ -49,13 +49,13 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
 
 
 def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
-    assert grid_settings.grid.release is not None, "the rule is for grids that have one"
-    first = grids[grid_settings.grid.release.protocol]
-    direct = grids[grid_settings.grid.baseline].values
+    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    assert grid_settings.release is not None, "the rule is for grids that have one"
+    first = grids[grid_settings.release.protocol]
+    direct = grids[grid_settings.baseline].values
     releases = compare_releases(first, read_panel(release), direct)
     shown = {
-        "Task": releases["task"].map(grid_settings.names).fillna("all tasks"),
+        "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),
         "Cells": "{cells:,.0f}",
         "Differing": "{differing:,.0f}",
         "Furthest (points)": "{furthest:.1%}",

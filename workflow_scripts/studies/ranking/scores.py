@@ -1,6 +1,6 @@
 """Tabulate the score of each model on each task of the Harmony study, with chance level and baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,10 @@ from workflow_scripts.render.figures import (
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.scores.imported import read_all_imported
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED
+from workflow_scripts.studies.ranking.build_grid import read_scores, select_reported
+from workflow_scripts.studies.ranking.frame import DIRECT, OWN, TRAINED
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
 
 _NAMED = 16  # most models that get separate colours; beyond this, colours show families
@@ -62,7 +63,8 @@ def _read_predictions(record: Path) -> pd.Series:
 
 def compute_scores(
     scores: pd.DataFrame,
-    tasks: Sequence[Mapping[str, str]],
+    settings: GridSettings,
+    tasks: Sequence[str],
     models: Sequence[str],
     about: pd.DataFrame,
     trainings: pd.DataFrame,
@@ -72,28 +74,28 @@ def compute_scores(
     `about` has the family and parameters of models by name; a checkpoint has those of its base. `trainings` is the
     result of `compare_answers`.
     """
-    rows = pd.DataFrame(tasks).set_index("task")
-    scores = scores[
-        scores["subset"].isna() & (scores["metric"] == scores["task"].map(rows["metric"]))
-    ]
-    origin = scores["study"].where(scores["study"] != STUDY, OWN)
-    scores = scores.assign(model=scores["model"] + scores["variant"], origin=origin)
+    scores = scores[scores["subset"].isna() & scores["task"].isin(tasks)]
+    scores = select_reported(scores, settings)
+    scores = scores.assign(model=scores["model"] + scores["variant"])
     direct = scores.loc[scores["protocol"] == DIRECT, [*_KEY, *_SCORE]]
     trained = scores[scores["protocol"] == TRAINED].groupby(_KEY, as_index=False, observed=True)
     trained = trained[["value", "stderr"]].mean().set_axis([*_KEY, *_TRAINED[:2]], axis=1)
-    own = pd.MultiIndex.from_product([[OWN], models, rows.index], names=_KEY).to_frame(index=False)
+    own = pd.MultiIndex.from_product([[OWN], models, tasks], names=_KEY).to_frame(index=False)
     imported = direct[direct["origin"] != OWN]
     table = pd.concat([own.merge(direct, "left", _KEY), imported], ignore_index=True)
     table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
-    base = table["model"].str.partition("@")[0]
+    base = table["model"].str.split("@").str[0]
     about = about[["parameters", "family"]].reindex(base).set_axis(table.index)
-    table = table.join(rows, on="task").join(about)
+    table = table.join(about).assign(
+        category=table["task"].map(settings.task_categories),
+        metric=table["task"].map(settings.metrics),
+    )
     table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
     value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
     table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
-    table = table.sort_values("task", key=rows.index.get_indexer, kind="stable")
+    table = table.sort_values("task", key=pd.Index(tasks).get_indexer, kind="stable")
     columns = ["task", "category", "model", "origin", "family", "parameters", "metric"]
-    table = table.assign(task=table["display_name"])
+    table = table.assign(task=table["task"].map(settings.task_names))
     return table[[*columns, *_SCORE, "z", *_TRAINED]].reset_index(drop=True)
 
 
@@ -126,18 +128,19 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     table: list[Path],
     figure: list[Path],
-    tasks: list[dict[str, str]],
+    settings: dict[str, Any],
+    tasks: list[str],
     models: list[str],
     known_models: list[dict[str, Any]],
-    metrics: Mapping[str, str],
     records: Sequence[Path] = (),
     imported: Sequence[Path] = (),
 ) -> None:
-    """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks validate the imported files."""
-    others = read_all_imported(imported, metrics, taken={STUDY})
-    tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
+    """Tabulate the scores of `models` on `tasks`."""
+    grid_settings = GridSettings.model_validate(settings)
+    tidy = read_scores(scores, imported, grid_settings)
     about = pd.DataFrame(known_models).set_index("model")
-    results = compute_scores(tidy, tasks, models, about, compare_answers(records))
+    trainings = compare_answers(records)
+    results = compute_scores(tidy, grid_settings, tasks, models, about, trainings)
     shown = {
         "Task": "{task}",
         "Model": "{model}",

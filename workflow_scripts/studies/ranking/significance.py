@@ -71,7 +71,7 @@ def _test(pairs: pd.DataFrame, difference: pd.Series, stderr: pd.Series) -> pd.D
 
 
 def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     significance = compute_significance(read_grids(grid))
     is_shown = (significance["task"] == OVERALL) & (significance["second_place"] <= SHOWN)
     rows = significance[is_shown]

@@ -32,7 +32,7 @@ _COLUMNS += ["value", "stderr", "rank", "best", "worst", "opposed"]
 
 def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str]) -> pd.DataFrame:
     """Compute one row per protocol, task and model with both tasks, best first; empty for a single task."""
-    grids = {key: grid for key, grid in grids.items() if key in settings.grid.drawn}
+    grids = {key: grid for key, grid in grids.items() if key in settings.drawn}
     # Ordered as in the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
@@ -56,21 +56,22 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot ranks by task with a panel per protocol and a line per model, opaque where its intervals do not overlap."""
-    table = plots.name_models(table)
-    protocols = plots.list_protocols(table, settings.grid) if table["label"].nunique() > 1 else []
-    looks = plots.choose_looks(sorted(set(table["family"])))
-    names = {task: settings.names[task] for task in table["task"].unique()}
-    height, empty = plots.get_rank_height(table), "Fewer than two models have scores on both tasks."
-    with plots.draw_panels(files, protocols, 5.4, height, empty) as (fig, (axes,)):
-        for axis, protocol in zip(axes, protocols, strict=False):
-            rows = table[table["protocol"] == protocol]
-            plots.draw_ranks(axis, rows, "task", names, looks, ("rank", "best", "worst"))
-            title = (
-                f"{settings.grid.names[protocol]}\n(ranks as alike as the standard errors allow)"
-            )
-            axis.set_title(title, fontsize=9, pad=16)
-        if protocols:
-            plots.draw_family_legend(fig, axes[0], table, looks, 8)
+    protocols = plots.list_protocols(table, settings) if table["label"].nunique() > 1 else []
+    note = "(ranks as alike as the standard errors allow)"
+    panels = {
+        f"{settings.names[protocol]}\n{note}": table[table["protocol"] == protocol]
+        for protocol in protocols
+    }
+    plots.plot_ranks(
+        panels,
+        "task",
+        {task: settings.task_names[task] for task in table["task"].unique()},
+        ("rank", "best", "worst"),
+        files,
+        width=5.4,
+        empty="Fewer than two models have scores on both tasks.",
+        columns=8,
+    )
 
 
 def main(
@@ -80,11 +81,11 @@ def main(
     settings: dict[str, Any],
     task_pair: Sequence[str],
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     pair = compute_task_pair(read_grids(grid), grid_settings, task_pair)
     shown = {
         "Protocol": "{protocol}",
-        "Task": pair["task"].map(grid_settings.names),
+        "Task": pair["task"].map(grid_settings.task_names),
         "Rank": format_ranks(pair["rank"], pair["best"], pair["worst"]),
         "Model": "{label}",
         "Score": "{value:.3f} ± {stderr:.3f}",

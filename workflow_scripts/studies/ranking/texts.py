@@ -35,7 +35,7 @@ _AGREEMENT_NOTE = (
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read one row per text, model label and protocol shown in figures."""
     scores = read_score_files(paths, settings)
-    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(settings.grid.drawn)]
+    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(settings.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
 
@@ -44,23 +44,21 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
     """Pivot to one matrix of bits per byte per protocol, with models in rows and texts in columns."""
     wide = bits.pivot(index="label", columns=["protocol", "task"], values="value")
     return {
-        protocol: wide[protocol][list(settings.grid.texts or wide[protocol])].dropna(how="all")
-        for protocol in settings.grid.drawn
+        protocol: wide[protocol][list(settings.texts or wide[protocol])].dropna(how="all")
+        for protocol in settings.drawn
         if protocol in wide
     }
 
 
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
-    grid = settings.grid
-    protocols = [key for key in grid.protocols if key in {grid.baseline, *bits["protocol"]}]
-    cells = bits.groupby(["task", "label", "protocol"])
-    table = cells["value"].first().unstack().reindex(columns=protocols)
-    table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())
-    table = table.rename_axis(index=["text", "model"], columns=None).reset_index()
-    place = pd.Index(grid.texts or table["text"].unique()).get_indexer(table["text"])
-    table = table.assign(place=place).sort_values(["place", protocols[-1], "model"])
-    return table.drop(columns="place").reset_index(drop=True)
+    protocols = [key for key in settings.protocols if key in {settings.baseline, *bits["protocol"]}]
+    cells = bits.pivot(index=["task", "label"], columns="protocol", values="value")
+    table = bits.groupby(["task", "label"])[["n"]].max().join(cells.reindex(columns=protocols))
+    table = table.rename_axis(["text", "model"]).reset_index()
+    place = pd.Index(settings.texts or table["text"].unique()).get_indexer(table["text"])
+    order = ["place", protocols[-1], "model"]
+    return table.assign(place=place).sort_values(order, ignore_index=True).drop(columns="place")
 
 
 def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -90,12 +88,11 @@ def compare_texts(
     bits: dict[str, pd.DataFrame], grids: Grids, settings: GridSettings
 ) -> pd.DataFrame:
     """Compare bits and scores under each protocol, and for each kind of model bits before and scores after training."""
-    grid = settings.grid
     pairs = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
-    after = [key for key, protocol in grid.protocols.items() if protocol.after_training]
-    for kind in grid.kinds if grid.baseline in bits and after else ():
-        before = bits[grid.baseline]
-        is_kind = grids[grid.baseline].models["kind"].reindex(before.index) == kind
+    after = [key for key, protocol in settings.protocols.items() if protocol.after_training]
+    for kind in settings.kinds if settings.baseline in bits and after else ():
+        before = bits[settings.baseline]
+        is_kind = grids[settings.baseline].models["kind"].reindex(before.index) == kind
         pairs[kind] = before[is_kind], grids[after[0]].measured
     tables = [_compare_panel(*pair).assign(panel=panel) for panel, pair in pairs.items()]
     return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)[_COLUMNS]
@@ -124,27 +121,26 @@ def main(
     text_agreement: list[Path],
     settings: dict[str, Any],
 ) -> None:
-    grid_settings = GridSettings.of(settings)
-    described = grid_settings.grid
+    grid_settings = GridSettings.model_validate(settings)
     rows = read_bits(texts, grid_settings)
     by_protocol = pivot_bits(rows, grid_settings)
 
     table = compute_bits(rows, grid_settings)
-    note = f"Of {described.about_texts}, as they were released; lower is better."
-    if described.lacking_texts:
-        note += f" Left out: {described.lacking_texts}."
+    note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
+    if grid_settings.lacking_texts:
+        note += f" Left out: {grid_settings.lacking_texts}."
     shown: dict[str, Any] = {
-        "Text": table["text"].replace(described.texts),
+        "Text": table["text"].replace(grid_settings.texts),
         "Model": "{model}",
-        **{name: f"{{{key}:.3f}}" for key, name in described.names.items() if key in table},
+        **{name: f"{{{key}:.3f}}" for key, name in grid_settings.names.items() if key in table},
         **({"n": "{n:.0f}"} if table["n"].notna().any() else {}),
     }
     title = "Bits per byte before and after training"
-    note = _NOTE_OF_RUN if described.run else note
+    note = _NOTE_OF_RUN if grid_settings.run else note
     write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
 
     table = compare_text_pairs(by_protocol)
-    names = [table[text].replace(described.texts) for text in ("first", "second")]
+    names = [table[text].replace(grid_settings.texts) for text in ("first", "second")]
     measures = {"Pearson's r": "{pearson:.3f}", "Models": "{models:.0f}"}
     shown = {"Protocol": "{protocol}", "Texts": names[0] + " and " + names[1]}
     shown |= {"Kendall's tau-b": "{value:.3f}"} | measures
@@ -153,9 +149,9 @@ def main(
 
     table = compare_texts(by_protocol, read_grids(grid), grid_settings)
     shown = {
-        "Of": table["panel"].map(get_panel_titles(described)),
-        "Text": table["text"].replace(described.texts),
-        "Task": table["task"].map(grid_settings.names).fillna("mean of all tasks"),
+        "Of": table["panel"].map(get_panel_titles(grid_settings)),
+        "Text": table["text"].replace(grid_settings.texts),
+        "Task": table["task"].map(grid_settings.task_names).fillna("mean of all tasks"),
         "Kendall's tau-b": "{kendall:.3f}",
         **measures,
     }

@@ -44,7 +44,7 @@ def compute_variance(
 
     `second` has the scores of the grid's second release.
     """
-    release, rows = settings.grid.release, []
+    release, rows = settings.release, []
     for grid in grids.values():
         for group in group_models(grid):
             scores = grid.measured.loc[group.models]
@@ -57,21 +57,17 @@ def compute_variance(
                 {
                     "protocol": grid.protocol,
                     "origins": grid.origins,
-                    "group": group.kind,
-                    "smallest": group.smallest,
-                    "largest": group.largest,
+                    **group._asdict(),
                     "models": len(scores),
                     "tasks": variance.tasks,
                     "observed": variance.model,
                     "left": variance.left,
                     "reliability": variance.reliability(variance.tasks),
                     **variance.shares,
-                    **{
-                        name: variance.count_tasks_needed(reliability)
-                        for reliability, name in _TASKS_FOR.items()
-                    },
                 }
             )
+            for reliability, name in _TASKS_FOR.items():
+                rows[-1][name] = variance.count_tasks_needed(reliability)
     return pd.DataFrame(rows)
 
 
@@ -87,7 +83,7 @@ def main(
     settings: dict[str, Any],
     release: Path | None = None,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
+    grid_settings = GridSettings.model_validate(settings)
     second = read_panel(release) if release else None
     variance = compute_variance(read_grids(grid), grid_settings, second)
     shown = {

@@ -19,8 +19,8 @@ from workflow_scripts.studies.ranking import (
     task_pair,
     variance,
 )
-from workflow_scripts.studies.ranking.build_grid import make_grids
-from workflow_scripts.studies.ranking.grid import Grid, write_grids
+from workflow_scripts.studies.ranking.build_grid import build_table
+from workflow_scripts.studies.ranking.grid import Grid, split_table
 from workflow_scripts.studies.ranking.grid_settings import (
     GridSettings,
     list_model_rows,
@@ -33,8 +33,8 @@ LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 CONFIG = load({"harmony": {"models": []}})
 MODEL_ROWS, TASK_ROWS = list_model_rows(CONFIG), list_shown_tasks(CONFIG)
 MODEL_TABLE = pd.DataFrame(MODEL_ROWS).set_index("model")
-SETTINGS = GridSettings.of(read_grid_settings(CONFIG, CONFIG.grids["own"]))
-METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.grid.names
+SETTINGS = GridSettings.model_validate(read_grid_settings(CONFIG, CONFIG.grids["own"]))
+METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.names
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -61,14 +61,9 @@ OF_OWN_GRID = (
 def build_grids(
     scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, measured=None
 ) -> dict[str, Grid]:
-    return make_grids(
-        pd.concat([scores, *imported], ignore_index=True),
-        SETTINGS,
-        {name: {"models": models, "tasks": tasks} for name in protocols},
-        MODEL_TABLE,
-        {},
-        measured,
-    )
+    scores = pd.concat([scores, *imported], ignore_index=True)
+    requested = {name: {"models": models, "tasks": tasks} for name in protocols}
+    return split_table(build_table(scores, SETTINGS, requested, MODEL_TABLE, {}, measured))
 
 
 def make_score(model: str, task: str, protocol: str, value: float, **other) -> dict:
@@ -115,12 +110,11 @@ def run_script(module, folder: Path, arguments: dict) -> None:
     main(**{key: arguments[key] for key in signature(main).parameters})
 
 
-def run_all(grids: dict[str, Grid], folder: Path) -> None:
+def run_all(grid: Path, folder: Path) -> None:
     """Make the tables and figures of a grid as the rules do."""
-    write_grids(grids, folder / "grid.parquet")
     arguments = {
-        "grid": folder / "grid.parquet",
-        "settings": SETTINGS.to_params(),
+        "grid": grid,
+        "settings": SETTINGS.model_dump(mode="json"),
         "num_bootstrap": 10,
         "seed": 0,
         "panel": LEADERBOARD,

@@ -22,7 +22,6 @@ from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import NUMBERS
 from workflow_scripts.studies.ranking import build_grid, scores
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
-from workflow_scripts.studies.ranking.grid import read_grids
 
 CORRELATIONS = ROOT / "resources/published/items/correlations.csv"
 ALL = (DIRECT, FEW_SHOT, TRAINED)
@@ -60,19 +59,19 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         [outputs["scores"]],
         CORRELATIONS,
         tmp_path / "cells.parquet",
-        settings=SETTINGS.to_params(),
+        settings=SETTINGS.model_dump(mode="json"),
         requested={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
         errors=outputs["errors"],
         **options,
     )
-    run_all(read_grids(tmp_path / "cells.parquet"), tmp_path)
+    run_all(tmp_path / "cells.parquet", tmp_path)
     scores.main(
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
         figure=[tmp_path / f"scores.{kind}" for kind in ("pdf", "png")],
-        tasks=[row for row in TASK_ROWS if row["task"] in TASKS],
+        settings=SETTINGS.model_dump(mode="json"),
+        tasks=TASKS,
         models=MODELS[:2],
-        metrics=METRICS,
         **options,
     )
     leaderboard = (tmp_path / "leaderboard.md").read_text()

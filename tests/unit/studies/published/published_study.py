@@ -39,9 +39,9 @@ FILES = {"texts": "text_agreement"}  # the table that tests read, if a script ha
 def build_files(name: str, folder: Path) -> dict[str, Any]:
     """Build an imported grid as its rule does, and return the keyword arguments of its scripts."""
     grid = CONFIG.grids[name]
-    sources: dict[str, Any] = list_grid_files(grid)
-    paths = {key: [Path(path) for path in files] for key, files in sources.items()}
-    inputs = {key: files if key == "scores" else files[0] for key, files in paths.items()}
+    sources = list_grid_files(grid)
+    scores = [Path(path) for path in sources.pop("scores")]
+    inputs = {key: Path(path) for key, path in sources.items()} | {"scores": scores}
     shared = {"grid": folder / "grid.parquet", "settings": read_grid_settings(CONFIG, grid)}
     models = list_grid_models(CONFIG, grid)
     build_grid.main(**inputs, **shared, known_models=models, requested={})

@@ -9,7 +9,6 @@ from scipy.stats import norm, ttest_1samp
 
 from tests.records import write_lm_eval_results
 from tests.unit.studies.harmony.harmony_study import (
-    METRICS,
     MODELS,
     SETTINGS,
     build_grids,
@@ -23,7 +22,6 @@ from workflow_scripts.studies.ranking.compare import (
     compare_grids,
     compare_scores,
     describe_verdict,
-    read_baselines,
 )
 from workflow_scripts.studies.ranking.frame import OVERALL
 
@@ -31,8 +29,7 @@ FIRST, SECOND = MODELS[5], MODELS[0]
 
 
 def compare(scores, *names):
-    baselines = read_baselines([], {})
-    return compare_grids({"harmony": build_grids(scores)}, {"harmony": SETTINGS}, names, baselines)
+    return compare_grids({"harmony": build_grids(scores)}, {"harmony": SETTINGS}, names)
 
 
 def test_compare_scores_errors_and_correction():
@@ -73,13 +70,10 @@ def test_describe_verdict(row, expected):
     assert describe_verdict(row, ("a", "b")).startswith(expected)
 
 
-def test_baseline_models_are_described(tmp_path):
+def test_baseline_models_are_described():
     scores = make_study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
-    scores.to_parquet(tmp_path / "scores.parquet")
-    tasks = {task: {"metric": metric} for task, metric in METRICS.items()}
-    baselines = read_baselines([str(tmp_path / "scores.parquet")], tasks)
     grids = {"harmony": build_grids(scores, protocols=("direct",), models=(FIRST, SECOND))}
-    table = compare_grids(grids, {"harmony": SETTINGS}, (FIRST, SECOND), baselines)
+    table = compare_grids(grids, {"harmony": SETTINGS}, (FIRST, SECOND))
     assert table["at_baseline"].all()
     assert "both at the baseline" in describe_verdict(table.iloc[0], "ab")
 

@@ -19,10 +19,12 @@ from tests.unit.studies.harmony.harmony_study import (
     make_score,
     make_study,
 )
+from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.studies.ranking.agreement import compute_agreement
 from workflow_scripts.studies.ranking.frame import OVERALL
 from workflow_scripts.studies.ranking.panel import place_models
+from workflow_scripts.studies.ranking.scores import compare_answers, compute_scores
 from workflow_scripts.studies.ranking.significance import compute_significance
 
 
@@ -75,3 +77,9 @@ def test_panel_model_keeps_its_rank():
     (row,) = placed.to_dict("records")
     assert row["low"] < 175.76 < row["high"]
     assert abs(row["rank"] - 31) <= 1
+
+
+def test_scores_without_zero_shot():
+    imported = read_imported(LEADERBOARD, METRICS)
+    arguments = SETTINGS, list(METRICS), [], MODEL_TABLE, compare_answers([])
+    assert compute_scores(imported, *arguments).empty
