@@ -30,9 +30,9 @@ from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, Trainer
 
 from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import MicroBatchSampler
+from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.run import train
-from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.samples import Sample, Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -51,7 +51,7 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """Return the samples of each step, for both trainers."""
-        return list(MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED))
+        return list(batches(EpochSampler(len(self.samples), SEED), BATCH))
 
     @property
     def timed_tokens(self) -> int:

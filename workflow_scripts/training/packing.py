@@ -1,11 +1,10 @@
-"""Group samples into optimizer steps and micro-batches, and collate micro-batches.
+"""Order the samples of a training, and collate micro-batches.
 
-An optimizer step has `batch_size` samples, in an order that depends only on the seed and the epoch, and runs in
-micro-batches. A packed micro-batch is one row of concatenated samples, with positions counted from the start of each
-sample. A padded micro-batch has one row per sample.
+The order depends only on the seed and the epoch; the micro-batch size divides the samples of an optimizer step. A
+packed micro-batch is one row of concatenated samples, with positions counted from the start of each sample. A padded
+micro-batch has one row per sample.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,35 +15,30 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.training.samples import Sample, Samples, batches
+from workflow_scripts.training.samples import Sample
 
 IGNORED = -100  # label of tokens outside the loss
 
 
-class MicroBatchSampler(Sampler):
-    """A sampler of micro-batches of sample indices; every `batch_size` samples make one step.
+class EpochSampler(Sampler):
+    """A sampler of all sample indices in an order that depends on the epoch."""
 
-    Only the last step of an epoch may have fewer samples.
-    """
+    def __init__(self, samples: int, seed: int):
+        self._samples, self._seed, self._epoch = samples, seed, 0
 
-    def __init__(self, samples: int, batch_size: int, micro_batch_size: int, seed: int):
-        self.samples = samples
-        self.batch_size = batch_size
-        self.micro_batch_size = micro_batch_size
-        self.seed = seed
-        self.epoch = 0
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch; the Trainer calls this before each."""
+        self._epoch = epoch
 
     def draw(self, epoch: int) -> list[int]:
-        """Return all sample indices in the order of an epoch."""
-        rng = np.random.default_rng(derive_seed(self.seed, "order", epoch))
-        return rng.permutation(self.samples).tolist()
+        rng = np.random.default_rng(derive_seed(self._seed, "order", epoch))
+        return rng.permutation(self._samples).tolist()
 
-    def __iter__(self) -> Iterator[list[int]]:
-        for step in batches(self.draw(self.epoch), self.batch_size):
-            yield from batches(step, self.micro_batch_size)
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.draw(self._epoch))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return self._samples
 
 
 @dataclass(frozen=True)
@@ -74,10 +68,3 @@ class Collator:
             "attention_mask": pad_sequence(mask, True),
             "labels": pad_sequence(labels, True, IGNORED),
         }
-
-
-def count_tokens(samples: Samples, order: MicroBatchSampler, steps: int) -> int:
-    """Count the tokens of the first `steps` steps of this order."""
-    epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
-    last = order.draw(epochs)[: rest * order.batch_size]
-    return int(epochs * samples.lengths.sum() + samples.lengths[last].sum())

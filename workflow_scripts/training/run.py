@@ -1,7 +1,6 @@
 """Run a training: continued pre-training, fine-tuning or training before a test, with one function."""
 
 import gc
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from workflow_scripts.hub.load import choose_best_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
-from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
+from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
@@ -95,7 +94,7 @@ def train(
                     " gradient_checkpointing: yes need less."
                 ) from None
             recomputes |= micro == 1
-            micro = max(1, micro // 2)
+            micro = keys.find_micro_batch(max(1, micro // 2))
         print(f"Memory ran out; from now on {micro} samples at once. A step keeps its samples.")
         free_memory()
 
@@ -148,7 +147,6 @@ def _train_once(
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed)
     saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "early_stopping" and spec.evaluates:
@@ -157,7 +155,6 @@ def _train_once(
         model,
         arguments,
         spec=spec,
-        order=order,
         collator=Collator(packing != "none", padding_token),
         callbacks=callbacks,
         precision=precision,
@@ -173,8 +170,8 @@ def _train_once(
         selected = {"step": end.best_global_step, **metric}
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
-    tokens = count_tokens(spec.samples, order, end.global_step)
-    timed_tokens = tokens - count_tokens(spec.samples, order, first_step)
+    tokens = spec.count_tokens(end.global_step)
+    timed_tokens = tokens - spec.count_tokens(first_step)
     return Trained(
         model=model,
         parameters=parameters,
@@ -211,7 +208,7 @@ def _make_training_arguments(
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=math.ceil(keys.batch_size / micro),
+        gradient_accumulation_steps=keys.batch_size // micro,
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
         lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.samples import Samples
 
 Scorer = Callable[[Any], dict[str, float]]
@@ -43,3 +44,14 @@ class TrainingSpec:
     @property
     def steps(self) -> int:
         return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))
+
+    @property
+    def order(self) -> EpochSampler:
+        return EpochSampler(len(self.samples), self.seed)
+
+    def count_tokens(self, steps: int) -> int:
+        """Count the tokens of the first `steps` steps."""
+        epochs, rest = divmod(steps, self.steps_per_epoch)
+        last = self.order.draw(epochs)[: rest * self.keys.batch_size]
+        lengths = self.samples.lengths
+        return int(epochs * lengths.sum() + lengths[last].sum())
