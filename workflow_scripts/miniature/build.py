@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.miniature.catalogue import TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
-from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, write_repository
+from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
 
 def build_world(hub: Path, items: int) -> None:

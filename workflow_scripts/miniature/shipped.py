@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors import deserialize
 from safetensors.numpy import save_file
-from transformers import GenerationConfig, PreTrainedTokenizerFast
+from transformers import GenerationConfig
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
@@ -30,8 +30,8 @@ from workflow_scripts.miniature.catalogue import (
     TOKENIZER,
     WEIGHTS,
 )
-from workflow_scripts.miniature.specs import SPECS, Family
-from workflow_scripts.miniature.store import finish_repository
+from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
     for path in (source / CONFIG, source / WEIGHTS, shipped / TOKENIZER):
         if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
-    tokenizer = load_tokenizer(shipped / TOKENIZER, spec.family)
+    tokenizer = load_tokenizer(spec, shipped)
     config = json.loads((source / CONFIG).read_text(encoding="utf-8"))
     weights = _read_weights(source / WEIGHTS)
     parameters = sum(values.size for values in weights.values())
     (architecture,) = config["architectures"]
     ends = [tokenizer.eos_token_id]
     if spec.base:  # an instruct model also stops at the end of its turn
-        ends.insert(0, tokenizer.convert_tokens_to_ids(spec.family.end_of_turn))
+        ends.insert(0, tokenizer.convert_tokens_to_ids(spec.end_of_turn))
     generation = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
@@ -93,13 +93,16 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         text = _ABOUT.format(architecture=architecture, parameters=parameters, made=facts_text)
-        facts = {"kind": "model", "parameters": parameters, "architecture": architecture}
-        finish_repository(folder, f"{ORGANISATION}/{name}", text, **facts)
+        finish_repository(
+            folder,
+            f"{ORGANISATION}/{name}",
+            text,
+            {"license": LICENCE},
+            kind="model",
+            parameters=parameters,
+            architecture=architecture,
+        )
     print(f"{name}: {parameters:,} parameters", flush=True)
-
-
-def shipped_tokenizer(family: Family) -> PreTrainedTokenizerFast:
-    return load_tokenizer(SHIPPED / TOKENIZER, family)
 
 
 def _read_weights(path: Path) -> dict[str, np.ndarray]:

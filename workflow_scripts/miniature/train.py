@@ -14,7 +14,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, conversations, corpus, shipped
 from workflow_scripts.miniature.reading import Batch, Library
-from workflow_scripts.miniature.specs import SPECS, STAGES, Spec
+from workflow_scripts.miniature.specs import SPECS, Spec
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer, train_tokenizer
 from workflow_scripts.miniature.world import SEED
 
@@ -44,7 +44,7 @@ def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
     }
     if spec.kv_heads != spec.heads:  # GPT-NeoX has no such key
         keys["num_key_value_heads"] = spec.kv_heads
-    return getattr(transformers, spec.family.config)(**keys)
+    return getattr(transformers, spec.config)(**keys)
 
 
 def make_model(config: PretrainedConfig) -> PreTrainedModel:
@@ -72,7 +72,7 @@ def train_model(folder: Path, name: str) -> None:
     seed = derive_seed(SEED, "miniature", "model", name)
     seed_everything(seed)
     spec = SPECS[name]
-    tokenizer = load_tokenizer(folder / catalogue.TOKENIZER, spec.family)
+    tokenizer = load_tokenizer(spec, folder)
     if spec.base:
         model = AutoModelForCausalLM.from_pretrained(folder / spec.base, dtype=torch.float32)
     else:
@@ -137,7 +137,7 @@ def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] 
 
     The caller sends for each answer of the last batch whether it was correct.
     """
-    for stage in STAGES if spec.by_letter and not spec.base else ():
+    for stage in catalogue.STAGES if spec.by_letter and not spec.base else ():
         answers: deque[bool] = deque(maxlen=NUM_JUDGED)
         for step, batch in enumerate(library.batches(stage["mixture"], by_length=False), 1):
             answers.extend((yield batch) or [])
