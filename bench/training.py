@@ -130,10 +130,8 @@ def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     with tempfile.TemporaryDirectory() as folder, _add_callback(clock):
         trained = train(
             lambda dtype: copy_sharing_weights(base),
-            TrainingSpec(case.samples, keys, SEED, {}),
+            TrainingSpec(case.samples, keys, SEED, {}, device),
             Path(folder, "state"),
-            device=device,
-            padding_token=0,
         )
     return trained.history[-1]["loss"]
 

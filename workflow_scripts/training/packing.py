@@ -6,7 +6,6 @@ micro-batch has one row per sample.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,30 +40,24 @@ class EpochSampler(Sampler):
         return self._samples
 
 
-@dataclass(frozen=True)
-class Collator:
-    """A collator from samples to the model's arguments and the labels."""
-
-    packing: bool
-    padding_token: int
-
-    def __call__(self, samples: list[Sample]) -> dict[str, Any]:
-        tokens = [torch.from_numpy(sample.tokens.astype(np.int64)) for sample in samples]
-        labels = [
-            ids.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
-            for ids, sample in zip(tokens, samples, strict=True)
-        ]
-        if self.packing:
-            lengths = [len(ids) for ids in tokens]
-            return {
-                "input_ids": torch.cat(tokens)[None],
-                "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
-                "labels": torch.cat(labels)[None],
-                "lengths": lengths,
-            }
-        mask = [torch.ones_like(ids) for ids in tokens]
+def collate(samples: list[Sample], packing: bool) -> dict[str, Any]:
+    """Collate samples to the model's arguments and the labels."""
+    tokens = [torch.from_numpy(sample.tokens.astype(np.int64)) for sample in samples]
+    labels = [
+        ids.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
+        for ids, sample in zip(tokens, samples, strict=True)
+    ]
+    if packing:
+        lengths = [len(ids) for ids in tokens]
         return {
-            "input_ids": pad_sequence(tokens, True, self.padding_token),
-            "attention_mask": pad_sequence(mask, True),
-            "labels": pad_sequence(labels, True, IGNORED),
+            "input_ids": torch.cat(tokens)[None],
+            "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
+            "labels": torch.cat(labels)[None],
+            "lengths": lengths,
         }
+    mask = [torch.ones_like(ids) for ids in tokens]
+    return {
+        "input_ids": pad_sequence(tokens, True),  # the padding is masked, so any token does
+        "attention_mask": pad_sequence(mask, True),
+        "labels": pad_sequence(labels, True, IGNORED),
+    }

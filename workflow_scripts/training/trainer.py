@@ -1,5 +1,6 @@
 """Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints with our batches and loss."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArgum
 
 from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
-from workflow_scripts.training.packing import IGNORED, Collator, EpochSampler
-from workflow_scripts.training.samples import Samples, batches
+from workflow_scripts.training.packing import IGNORED, EpochSampler
+from workflow_scripts.training.samples import Sample, Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
 
@@ -37,7 +38,7 @@ def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tup
 
 
 class PackedTrainer(Trainer):
-    """transformers' Trainer on the samples of a spec, in its order and with the given collator."""
+    """transformers' Trainer on the samples of a spec, in its order and with the given collation."""
 
     control: TrainerControl
 
@@ -47,19 +48,18 @@ class PackedTrainer(Trainer):
         args: TrainingArguments,
         *,
         spec: TrainingSpec,
-        collator: Collator,
+        collate: Callable[[list[Sample]], dict[str, Any]],
         callbacks: list[TrainerCallback],
-        precision: str = "float32",
     ):
         super().__init__(
             model=model,
             args=args,
             train_dataset=spec.samples,
             eval_dataset=spec.held_out or spec.samples,  # not used: `evaluate` is overridden
-            data_collator=collator,
+            data_collator=collate,
             callbacks=callbacks,
         )
-        self._spec, self._precision = spec, precision
+        self._spec = spec
         self.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
 
     def _get_train_sampler(self, train_dataset=None) -> EpochSampler:
@@ -70,9 +70,9 @@ class PackedTrainer(Trainer):
 
         A wrapped forward would also change evaluations, and would keep the model in memory.
         """
-        if self._precision == "float32":
-            return nullcontext()
-        return torch.autocast(self.args.device.type, dtype=getattr(torch, self._precision))
+        dtype = getattr(torch, self._spec.precision)
+        is_exact = dtype == torch.float32
+        return nullcontext() if is_exact else torch.autocast(self.args.device.type, dtype=dtype)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the micro-batch's share of the mean loss over all counted tokens of the step."""
