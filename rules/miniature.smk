@@ -5,9 +5,10 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
-    """Generate the datasets of the demo."""
+    """Generate the datasets of the demo, and models with one fault each, for requests that must be refused."""
     output:
         datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
+        faulty=[get_manifest("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
         "logs/build_world.log",
     conda:
@@ -16,7 +17,7 @@ rule build_world:
         mem_mb=3000,
         runtime="30m",
     params:
-        version="build_world 3",  # raise when the generated datasets change
+        version="build_world 4",  # raise when the generated datasets or the shipped tokenizer change
         arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/miniature/build.py"
@@ -43,25 +44,6 @@ rule place_miniature_model:
         made=lambda wildcards: hash_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
     script:
         "../workflow_scripts/miniature/shipped.py"
-
-
-rule build_faulty_models:
-    """Build demo models with one fault each, for leaderboard requests that must be refused."""
-    output:
-        manifests=[get_manifest("model", f"miniature/{name}") for name in catalogue.FAULTY],
-    log:
-        "logs/build_faulty_models.log",
-    conda:
-        "../envs/miniature.yaml"
-    resources:
-        mem_mb=3000,
-        runtime="30m",
-    params:
-        version="build_faulty_models 2",
-        arguments={"hub": Path(HUB)},
-        tokenizer=hash_file(catalogue.SHIPPED / catalogue.TOKENIZER),
-    script:
-        "../workflow_scripts/miniature/faulty.py"
 
 
 # No other rule uses these models: the shipped files change only after a person compared and copied them.

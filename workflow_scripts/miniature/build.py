@@ -1,10 +1,11 @@
-"""Build the datasets of the demo."""
+"""Build the datasets and the faulty models of the demo."""
 
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.miniature.catalogue import TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
+from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
 
@@ -25,5 +26,10 @@ def build_world(hub: Path, items: int) -> None:
         write_repository(hub, name, configs)
 
 
+def main(hub: Path, items: int) -> None:
+    build_world(hub, items)
+    build_faulty_models(hub)
+
+
 if "snakemake" in globals():
-    run_job(build_world, snakemake)
+    run_job(main, snakemake)

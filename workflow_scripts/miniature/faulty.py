@@ -6,7 +6,6 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
-from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import open_atomic_dir, read_json, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import CONFIG, FAULTY, ORGANISATION, WEIGHTS
@@ -45,7 +44,3 @@ def build_faulty_models(hub: Path) -> None:
                 parameters=model.num_parameters(),
                 architecture=type(model).__name__,
             )
-
-
-if "snakemake" in globals():
-    run_job(build_faulty_models, snakemake)
