@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, conversations, corpus, shipped
-from workflow_scripts.miniature.reading import Batch, Library
+from workflow_scripts.miniature.reading import Library, Tokens
 from workflow_scripts.miniature.specs import SPECS, Spec
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer, train_tokenizer
 from workflow_scripts.miniature.world import SEED
@@ -132,7 +132,7 @@ def _compute_rate(step: int, steps: int) -> float:
     return warm * max(0.02, min(1.0, (steps - step) / max(1, DECAY * steps)))
 
 
-def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
+def read_by_stages(library: Library, spec: Spec) -> Generator[Tokens, list[bool] | None, None]:
     """Yield the batches of the curriculum and then of the mixture.
 
     The caller sends for each answer of the last batch whether it was correct.
@@ -150,7 +150,7 @@ def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] 
         yield batch
 
 
-def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
+def _compute_loss(model: PreTrainedModel, batch: Tokens) -> tuple[torch.Tensor, list[bool]]:
     """Compute the weighted loss, and whether the first token of each document's last answer is correct."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
     targets, weights, answers = (column[:, 1:] for column in batch)
