@@ -1,11 +1,12 @@
-"""Build the datasets and the faulty models of the demo."""
+"""Build the hub folder of the demo: generated datasets, the shipped models and the faulty ones."""
 
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.miniature.catalogue import TABLES
+from workflow_scripts.miniature.catalogue import MODELS, TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
 from workflow_scripts.miniature.faulty import build_faulty_models
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
 
@@ -29,6 +30,8 @@ def build_world(hub: Path, items: int) -> None:
 def main(hub: Path, items: int) -> None:
     build_world(hub, items)
     build_faulty_models(hub)
+    for name in MODELS:
+        place(hub, name)
 
 
 if "snakemake" in globals():

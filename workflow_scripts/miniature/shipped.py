@@ -11,14 +11,11 @@ import copy
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from safetensors import deserialize
-from safetensors.numpy import save_file
-from transformers import GenerationConfig
+from safetensors.torch import load_file, save_file
+from transformers import GenerationConfig, PreTrainedModel
 
-from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import describe_alteration, hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.provenance import processor
@@ -34,9 +31,6 @@ from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.tokenizer import load_tokenizer
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
 _ABOUT = """\
 A {architecture} of {parameters:,} parameters, trained on the generated
 text of Chorus's miniature world. It knows nothing of any other. It was trained once, for the
@@ -50,7 +44,7 @@ How it was made, with the digests of the shipped files:
 
 
 def write_model(
-    folder: Path, model: "PreTrainedModel", texts: list[Path], facts: dict[str, Any]
+    folder: Path, model: PreTrainedModel, texts: list[Path], facts: dict[str, Any]
 ) -> None:
     """Write a model trained on `texts` atomically in the format of the repository; its tokenizer is in the parent."""
     with open_atomic_dir(folder) as temporary:
@@ -77,8 +71,8 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
             raise UserError(f"{problem} Check it out of the repository again.")
     tokenizer = load_tokenizer(spec, shipped)
     config = json.loads((source / CONFIG).read_text(encoding="utf-8"))
-    weights = _read_weights(source / WEIGHTS)
-    parameters = sum(values.size for values in weights.values())
+    weights = {name: values.float() for name, values in load_file(source / WEIGHTS).items()}
+    parameters = sum(values.numel() for values in weights.values())
     (architecture,) = config["architectures"]
     ends = [tokenizer.eos_token_id]
     if spec.base:  # an instruct model also stops at the end of its turn
@@ -87,7 +81,6 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
     with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
-        # Avoid transformers' model classes, because their import takes 5 s.
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
@@ -103,16 +96,3 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
             architecture=architecture,
         )
     print(f"{name}: {parameters:,} parameters", flush=True)
-
-
-def _read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read bfloat16 weights as float32; a bfloat16 is the upper half of a float32."""
-    weights = {}
-    for name, tensor in deserialize(path.read_bytes()):
-        half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")
-        weights[name] = (half << 16).view("<f4").reshape(tensor["shape"])
-    return weights
-
-
-if "snakemake" in globals():
-    run_job(place, snakemake)
