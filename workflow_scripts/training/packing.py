@@ -6,6 +6,7 @@ micro-batch has one row per sample.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,24 @@ from workflow_scripts.training.samples import Sample
 IGNORED = -100  # label of tokens outside the loss
 
 
+@dataclass
 class EpochSampler(Sampler):
     """A sampler of all sample indices in an order that depends on the epoch."""
 
-    def __init__(self, samples: int, seed: int):
-        self._samples, self._seed, self._epoch = samples, seed, 0
+    samples: int
+    seed: int
+    epoch: int = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch; the Trainer calls this before each."""
-        self._epoch = epoch
-
-    def draw(self, epoch: int) -> list[int]:
-        rng = np.random.default_rng(derive_seed(self._seed, "order", epoch))
-        return rng.permutation(self._samples).tolist()
+        self.epoch = epoch
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.draw(self._epoch))
+        rng = np.random.default_rng(derive_seed(self.seed, "order", self.epoch))
+        return iter(rng.permutation(self.samples).tolist())
 
     def __len__(self) -> int:
-        return self._samples
+        return self.samples
 
 
 def collate(samples: list[Sample], packing: bool) -> dict[str, Any]:

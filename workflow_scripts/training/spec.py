@@ -53,13 +53,12 @@ class TrainingSpec:
     def steps(self) -> int:
         return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))
 
-    @property
-    def order(self) -> EpochSampler:
-        return EpochSampler(len(self.samples), self.seed)
+    def order(self, epoch: int = 0) -> EpochSampler:
+        return EpochSampler(len(self.samples), self.seed, epoch)
 
     def count_tokens(self, steps: int) -> int:
         """Count the tokens of the first `steps` steps."""
         epochs, rest = divmod(steps, self.steps_per_epoch)
-        last = self.order.draw(epochs)[: rest * self.keys.batch_size]
+        last = list(self.order(epochs))[: rest * self.keys.batch_size]
         lengths = self.samples.lengths
         return int(epochs * lengths.sum() + lengths[last].sum())

@@ -63,7 +63,7 @@ class PackedTrainer(Trainer):
         self.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
 
     def _get_train_sampler(self, train_dataset=None) -> EpochSampler:
-        return self._spec.order
+        return self._spec.order()
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Autocast around the loss; accelerate would instead wrap the model's forward.
