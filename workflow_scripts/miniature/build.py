@@ -11,7 +11,7 @@ from workflow_scripts.miniature.tables import Repository, draw_table, write_repo
 
 
 def build_world(hub: Path, items: int) -> None:
-    """Write the datasets into the hub folder; `items` is the number of test questions per task."""
+    """Write datasets and models into the hub folder; `items` is the number of test questions per task."""
     makers = vars(inference) | vars(everyday) | vars(knowledge)
     repositories: dict[str, Repository] = {
         name: {
@@ -25,14 +25,10 @@ def build_world(hub: Path, items: int) -> None:
         repositories |= module.build(items)
     for name, configs in repositories.items():
         write_repository(hub, name, configs)
-
-
-def main(hub: Path, items: int) -> None:
-    build_world(hub, items)
-    build_faulty_models(hub)
     for name in MODELS:
         place(hub, name)
+    build_faulty_models(hub)
 
 
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(build_world, snakemake)

@@ -8,7 +8,6 @@ training facts and the checksums of all files.
 """
 
 import copy
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,13 @@ from safetensors.torch import load_file, save_file
 from transformers import GenerationConfig, PreTrainedModel
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import describe_alteration, hash_file, open_atomic_dir, write_json
+from workflow_scripts.core.files import (
+    describe_alteration,
+    hash_file,
+    open_atomic_dir,
+    read_json,
+    write_json,
+)
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
@@ -64,13 +69,12 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
     """Write `miniature/<name>` atomically into the hub folder in float32."""
     spec = SPECS[name]
     source = shipped / name
-    facts_text = (source / MADE).read_text(encoding="utf-8")
-    digests = json.loads(facts_text)["sha256"]
+    digests = read_json(source / MADE)["sha256"]
     for path in (source / CONFIG, source / WEIGHTS, shipped / TOKENIZER):
         if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
     tokenizer = load_tokenizer(spec, shipped)
-    config = json.loads((source / CONFIG).read_text(encoding="utf-8"))
+    config = read_json(source / CONFIG)
     weights = {name: values.float() for name, values in load_file(source / WEIGHTS).items()}
     parameters = sum(values.numel() for values in weights.values())
     (architecture,) = config["architectures"]
@@ -85,7 +89,8 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=facts_text)
+        made = (source / MADE).read_text(encoding="utf-8")
+        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
         finish_repository(
             folder,
             f"{ORGANISATION}/{name}",

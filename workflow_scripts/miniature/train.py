@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -90,10 +91,9 @@ def train_model(folder: Path, name: str) -> None:
 
 def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[float]:
     """Train with Muon for the layers' matrices and AdamW for all other parameters; return the last losses."""
-    optimizers = _make_optimizers(model, spec.learning_rate)
     schedules = [
-        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _compute_rate(step, spec.steps))
-        for optimizer in optimizers
+        torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_compute_rate, steps=spec.steps))
+        for optimizer in _make_optimizers(model, spec.learning_rate)
     ]
     model.train()
     losses: deque[float] = deque(maxlen=50)
@@ -103,10 +103,10 @@ def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[flo
         loss, right = _compute_loss(model, batches.send(right))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimizer, schedule in zip(optimizers, schedules, strict=True):
-            optimizer.step()
+        for schedule in schedules:
+            schedule.optimizer.step()
             schedule.step()
-            optimizer.zero_grad()
+        model.zero_grad()
         losses.append(loss.item())
         if step % 50 == 0:
             print(f"step {step}/{spec.steps}: loss {sum(losses) / len(losses):.3f}", flush=True)
