@@ -30,9 +30,9 @@ from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, Trainer
 
 from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import MicroBatchSampler
+from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.run import train
-from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.samples import Sample, Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -51,7 +51,7 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """Return the samples of each step, for both trainers."""
-        return list(MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED))
+        return list(batches(EpochSampler(len(self.samples), SEED), BATCH))
 
     @property
     def timed_tokens(self) -> int:
@@ -130,10 +130,8 @@ def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     with tempfile.TemporaryDirectory() as folder, _add_callback(clock):
         trained = train(
             lambda dtype: copy_sharing_weights(base),
-            TrainingSpec(case.samples, keys, SEED, {}),
+            TrainingSpec(case.samples, keys, SEED, {}, device),
             Path(folder, "state"),
-            device=device,
-            padding_token=0,
         )
     return trained.history[-1]["loss"]
 

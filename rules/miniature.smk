@@ -5,63 +5,28 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
-    """Generate the datasets of the demo."""
+    """Generate the datasets of the demo, and bring its models: those that the repository ships, and faulty ones."""
     output:
         datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
+        models=[
+            get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
+            for name in [*catalogue.MODELS, *catalogue.FAULTY]
+        ],
     log:
         "logs/build_world.log",
     conda:
         "../envs/miniature.yaml"
     resources:
-        mem_mb=500,
+        mem_mb=700,
         runtime="30m",
     params:
-        version="build_world 3",  # raise when the generated datasets change
+        version="build_world 4",  # raise when the generated datasets or models change
         arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
+        # These files have the digests of all shipped files. As rule inputs, they would be compared by modification
+        # time and by the path of the repository.
+        made=[hash_file(catalogue.SHIPPED / name / catalogue.MADE) for name in catalogue.MODELS],
     script:
         "../workflow_scripts/miniature/build.py"
-
-
-rule place_miniature_model:
-    """Copy a trained demo model, which the repository ships, into the hub folder."""
-    output:
-        manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
-    log:
-        "logs/place_miniature_model/{name}.log",
-    wildcard_constraints:
-        name=match_any(catalogue.MODELS),
-    conda:
-        "../envs/miniature.yaml"
-    resources:
-        mem_mb=500,
-        runtime="30m",
-    params:
-        version="place_miniature_model 1",
-        arguments={"hub": Path(HUB)},
-        # This file has the digests of all copied files. As rule inputs, they would be compared by modification
-        # time and by the path of the repository.
-        made=lambda wildcards: hash_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
-    script:
-        "../workflow_scripts/miniature/shipped.py"
-
-
-rule build_faulty_models:
-    """Build demo models with one fault each, for leaderboard requests that must be refused."""
-    output:
-        manifests=[get_manifest("model", f"miniature/{name}") for name in catalogue.FAULTY],
-    log:
-        "logs/build_faulty_models.log",
-    conda:
-        "../envs/miniature.yaml"
-    resources:
-        mem_mb=1000,
-        runtime="30m",
-    params:
-        version="build_faulty_models 2",
-        arguments={"hub": Path(HUB)},
-        tokenizer=hash_file(catalogue.SHIPPED / catalogue.TOKENIZER),
-    script:
-        "../workflow_scripts/miniature/faulty.py"
 
 
 # No other rule uses these models: the shipped files change only after a person compared and copied them.

@@ -86,7 +86,7 @@ CHANGES = [
     ({"seed": 1}, {"evaluate_direct": 2, "train_before_test": 2}, {"build_world"}),
     (
         {"harmony": {"models": [*HARMONY_MODELS, "miniature/Qwen2-0.2M"]}},
-        {"place_miniature_model": 1, "evaluate_few_shot": 1, "measure_corpus": 1},
+        {"evaluate_few_shot": 1, "measure_corpus": 1},
         {"build_world"},
     ),
 ]
@@ -99,7 +99,7 @@ def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, 
     folder, _ = finished
     jobs = count_jobs(run_snakemake(folder, *write_changed_config(tmp_path, **changes), "-n"))
     assert {rule: jobs.get(rule) for rule in rerun} == rerun
-    assert not ({"place_miniature_model", *unchanged} - set(rerun)) & set(jobs)
+    assert not unchanged & set(jobs)
 
 
 def test_served_cells_and_retrained_world(tmp_path):
@@ -112,7 +112,7 @@ def test_served_cells_and_retrained_world(tmp_path):
     config = ["--configfile", write_changed_config(tmp_path, **changes)[-1]]
     targets = ["results/scores/harmony.parquet", "retrain_miniature"]
     jobs = count_jobs(run_snakemake(tmp_path, *targets, "-n", *config))
-    served = ["place_miniature_model", "describe_served_model", "evaluate_direct", "collect_scores"]
+    served = ["describe_served_model", "evaluate_direct", "collect_scores"]
     assert jobs == dict.fromkeys(["build_world", "retrain_miniature", *served], 1)
 
 

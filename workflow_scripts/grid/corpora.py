@@ -25,7 +25,7 @@ from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.run import get_padding_token, train
+from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.tokenization import tokenise_text
@@ -85,13 +85,9 @@ def measure_corpus(
         "packages": list_package_versions(),
         "start": get_bos_tokens(loaded.tokenizer),
     }
-    best = train(
-        lambda dtype: load(dtype).model,
-        TrainingSpec(tokenise(training), keys, request.seed, resume_key, tokenise(validation)),
-        get_training_state(after),
-        device=loaded.device,
-        padding_token=get_padding_token(loaded.tokenizer),
-    )
+    samples, held_out = tokenise(training), tokenise(validation)
+    spec = TrainingSpec(samples, keys, request.seed, resume_key, loaded.device, held_out)
+    best = train(lambda dtype: load(dtype).model, spec, get_training_state(after))
     facts = best.to_training_facts(held_out_split="ninth tenth")
     return direct, measure(after, "train_before_test", to_eval_mode(best.model), facts)
 

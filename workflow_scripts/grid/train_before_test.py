@@ -22,11 +22,11 @@ from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
-from workflow_scripts.hub.load import LoadedModel, choose_device
+from workflow_scripts.hub.load import LoadedModel, choose_device, choose_dtype
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.run import choose_precision, free_memory, get_padding_token, train
+from workflow_scripts.training.run import free_memory, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
@@ -44,7 +44,7 @@ def train_before_test(
     recording, recipe = Recording(), request.recipe
     assert recipe, "only a request to train before the test comes here"
     base = base or Base(manifest_path, request.compute)
-    precision = choose_precision(recipe.precision, choose_device(request.compute.device))
+    precision = choose_dtype(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     loaded = replace(loaded, model=None)  # each training run gets its own model from the base
@@ -72,6 +72,7 @@ def train_before_test(
                 recipe.training_keys(rate),
                 request.seed,
                 resume_key,
+                loaded.device,
                 score=partial(_score, loaded, splits, request),
                 best_by=(metric, larger_is_better),
             )
@@ -79,8 +80,6 @@ def train_before_test(
                 partial(base.get_trainable_model, keys=spec.keys),
                 spec,
                 get_training_state(record_path) / f"{rate:g}",  # kept until the record is stored
-                device=loaded.device,
-                padding_token=get_padding_token(loaded.tokenizer),
             )
             candidates.append(replace(trained, model=None))
             del trained
@@ -98,8 +97,8 @@ def train_before_test(
         recording,
         weights_sha256=_digest(best.parameters),
         training=best.to_training_facts(
-            splits.choosing_split,
-            protocol=recipe.protocol_keys,
+            keys=best.keys.model_dump(mode="json") | recipe.protocol_keys,
+            held_out_split=splits.choosing_split,
             held_out_samples=len(splits.choosing_items),
             bad_samples=dict(+bad),
         ),

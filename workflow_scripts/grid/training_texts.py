@@ -10,7 +10,7 @@ from workflow_scripts.hub.tasks import build_published_pair, build_training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.chat import BadConversation, render
 from workflow_scripts.training.samples import BadSamples, Sample, batches
-from workflow_scripts.training.tokenization import cut_sample, make_pair_sample
+from workflow_scripts.training.tokenization import cut_sample, make_sample
 
 # The system turn of the published code's conversations.
 _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
@@ -43,12 +43,15 @@ class TrainingTexts:
 
     def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
         """Yield a sample for each document; a document without an answer is counted as bad."""
-        length, loss_on = self._recipe.max_length, self._recipe.loss_on
+        recipe = self._recipe
         for batch in batches(self.text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
             bad["empty"] += len(batch) - len(answered)
             for prompt, answer in self.tokens(answered):
-                yield from cut_sample(make_pair_sample(prompt, answer, loss_on), length, bad)
+                sample = make_sample(
+                    prompt + answer, len(prompt) if recipe.loss_on == "completion" else 0
+                )
+                yield from cut_sample(sample, recipe.max_length, bad)
 
     def text(self, document: dict) -> TrainingText:
         """Return the training text of a document."""

@@ -66,7 +66,7 @@ def load_model(
         served = load_served(folder, manifest.served)
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)
-    dtype = choose_best_dtype(device) if dtype == "auto" else dtype
+    dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
     options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
@@ -182,14 +182,16 @@ def choose_device(setting: str) -> str:
     return "cuda"
 
 
-def choose_best_dtype(device: str) -> str:
-    """Choose bfloat16 where the GPU or CPU has native bfloat16 matrix multiplication, else float32.
+def choose_dtype(setting: str, device: str) -> str:
+    """Choose for auto bfloat16 where the GPU or CPU has native bfloat16 matrix multiplication, else float32.
 
     For a CPU the instruction set decides, not a timing: timings depend on the load of the machine, so jobs of
     one table could choose differently.
     """
     import torch
 
+    if setting != "auto":
+        return setting
     # torch.cuda.is_bf16_supported() also counts emulation.
     on_gpu = device == "cuda"
     is_native = torch.cuda.get_device_capability() >= _AMPERE if on_gpu else has_fast_bfloat16()

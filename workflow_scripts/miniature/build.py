@@ -1,14 +1,17 @@
-"""Build the datasets of the demo."""
+"""Build the hub folder of the demo: generated datasets, the shipped models and the faulty ones."""
 
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.miniature.catalogue import MODELS, TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
-from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, write_repository
+from workflow_scripts.miniature.faulty import build_faulty_models
+from workflow_scripts.miniature.shipped import place
+from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
 
 def build_world(hub: Path, items: int) -> None:
-    """Write the datasets into the hub folder; `items` is the number of test questions per task."""
+    """Write datasets and models into the hub folder; `items` is the number of test questions per task."""
     makers = vars(inference) | vars(everyday) | vars(knowledge)
     repositories: dict[str, Repository] = {
         name: {
@@ -22,6 +25,9 @@ def build_world(hub: Path, items: int) -> None:
         repositories |= module.build(items)
     for name, configs in repositories.items():
         write_repository(hub, name, configs)
+    for name in MODELS:
+        place(hub, name)
+    build_faulty_models(hub)
 
 
 if "snakemake" in globals():

@@ -1,35 +1,27 @@
 """List the names of the demo's models, datasets and files; without heavy imports, because the Snakefile reads it."""
 
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def load_yaml(name: str) -> Any:
+    """Load a YAML file of this folder, with the fast parser, because each Snakemake process reads two."""
+    text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, yaml.CSafeLoader)
+
 
 ORGANISATION = "miniature"
-
-DATASETS = (
-    "EleutherAI/headqa", "EleutherAI/wikitext_document_level",
-    "Magpie-Align/Magpie-Qwen2-Pro-200K-English", "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
-    "Rowan/hellaswag", "Salesforce/wikitext", "allenai/ai2_arc", "allenai/openbookqa",
-    "allenai/sciq", "allenai/winogrande", "aps/super_glue", "baber/piqa", "cais/mmlu",
-    "facebook/anli", "google-research-datasets/nq_open", "lighteval/mmlu", "lighteval/siqa",
-    "meta-llama/Llama-3.2-1B-Instruct-evals", "nyu-mll/glue", "openai/gsm8k",
-    "openlifescienceai/medmcqa", "regisss/math_qa", "tau/commonsense_qa",
-    "truthfulqa/truthful_qa",
-)  # fmt: skip
-
+TABLES: dict[str, dict[str, Any]] = load_yaml("tables")
+_SPECS = load_yaml("specs")
+DATASETS = tuple(TABLES)
 # In the order of their training: each base model before its instruct model.
-MODELS = (
-    "Llama-1.4M", "Qwen2-1M", "Pythia-1M", "Llama-0.3M", "Qwen2-0.2M", "Qwen2-1M-Instruct",
-    "Pythia-0.1M", "Llama-1.4M-Instruct",
-)  # fmt: skip
-
+MODELS: dict[str, dict[str, Any]] = _SPECS["models"]
 # Models that the leaderboard refuses, with the reason.
-FAULTY = {
-    "Pickled": "Its weights are a pickle.",
-    "Closed": "Its licence forbids commercial use.",
-    "Own-Code": "It needs code of its own.",
-    "Misspelt": "Its model type is none that transformers knows.",
-    "Colossal": "Its configuration is that of seventy billion parameters.",
-}
-
+FAULTY: dict[str, dict[str, Any]] = _SPECS["faulty"]
+# The curriculum for answering by letter, in order.
+STAGES: list[dict[str, Any]] = _SPECS["stages"]
 
 # Folder of the trained models in the repository: one tokenizer for all, and a folder per model.
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"

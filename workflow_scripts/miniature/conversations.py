@@ -9,13 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from workflow_scripts.miniature.catalogue import load_yaml
 from workflow_scripts.miniature.corpus import write_documents
 from workflow_scripts.miniature.datasets import mmlu
 from workflow_scripts.miniature.tables import Row
-from workflow_scripts.miniature.world import get_rng, load_yaml
+from workflow_scripts.miniature.world import get_rng
 
 NUM_CONVERSATIONS = 24_000
-_TEXTS: dict[str, Any] = load_yaml(__file__)
+_TEXTS: dict[str, Any] = load_yaml("conversations")
 _SHARES = [form["share"] for form in _TEXTS["forms"]]
 
 

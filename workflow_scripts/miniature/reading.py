@@ -22,10 +22,10 @@ DRAWN_TOGETHER = 8
 ANSWER_WEIGHT = 5.0
 
 
-class Batch(NamedTuple):
-    """Token ids, padded on the right, with the loss weight of each token.
+class Tokens(NamedTuple):
+    """Token ids of a document or of a batch, with the loss weight of each token.
 
-    Attention is causal, so right padding needs no mask.
+    A batch is padded on the right, which needs no mask, because attention is causal.
     """
 
     ids: torch.Tensor
@@ -34,35 +34,31 @@ class Batch(NamedTuple):
     """Whether a token is the first of a document's last answer."""
 
 
-# For each token: id, loss weight, and whether it is the first token of the last answer.
-Encoded = list[tuple[int, float, bool]]
-
-
 class Library:
     """Yield batches of documents, tokenized on the fly; each kind is reshuffled after every pass."""
 
     def __init__(self, texts: list[Path], encoder: PreTrainedTokenizerFast, rng: Random) -> None:
-        self.encoder, self._rng = encoder, rng
+        self._encoder, self._rng = encoder, rng
         kinds: dict[str, list[Document]] = {}
         for path in texts:
             for row in pq.read_table(path).to_pylist():
                 kinds.setdefault(row["kind"], []).append(row)
         self._documents = {kind: self._cycle(documents) for kind, documents in kinds.items()}
 
-    def batches(self, mixture: dict[str, float], *, by_length: bool) -> Iterator[Batch]:
+    def batches(self, mixture: dict[str, float], *, by_length: bool) -> Iterator[Tokens]:
         """Yield batches of a mixture; with `by_length` a batch has documents of similar length, which saves padding.
 
         Stages of the curriculum do not use it, because batches of a single kind of question make the loss oscillate.
         """
         while True:
-            documents: list[Encoded] = []
+            documents: list[Tokens] = []
             size = 0
             while size < DRAWN_TOGETHER * TOKENS_PER_BATCH:
                 kind = self._rng.choices(list(mixture), list(mixture.values()))[0]
-                documents.append(_encode(next(self._documents[kind]), self.encoder))
-                size += len(documents[-1])
+                documents.append(_encode(next(self._documents[kind]), self._encoder))
+                size += len(documents[-1].ids)
             if by_length:
-                documents.sort(key=len)
+                documents.sort(key=lambda document: len(document.ids))
             batches = list(_group(documents))
             self._rng.shuffle(batches)
             yield from map(self._collate, batches)
@@ -71,49 +67,49 @@ class Library:
         while True:
             yield from self._rng.sample(documents, len(documents))
 
-    def _collate(self, documents: list[Encoded]) -> Batch:
-        columns = [list(map(torch.tensor, zip(*document, strict=True))) for document in documents]
-        paddings = (self.encoder.pad_token_id, 0.0, False)
-        rows = zip(zip(*columns, strict=True), paddings, strict=True)
-        return Batch(*(pad_sequence(row, batch_first=True, padding_value=p) for row, p in rows))
+    def _collate(self, documents: list[Tokens]) -> Tokens:
+        ids, weights, answers = zip(*documents, strict=True)
+        padding = self._encoder.pad_token_id
+        return Tokens(
+            pad_sequence(ids, True, padding),
+            pad_sequence(weights, True),
+            pad_sequence(answers, True),
+        )
 
 
-def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
+def _group(documents: list[Tokens]) -> Iterator[list[Tokens]]:
     """Group documents into batches of at most TOKENS_PER_BATCH tokens with padding."""
-    batch: list[Encoded] = []
+    batch: list[Tokens] = []
     longest = 0
     for document in documents:
-        longest = max(longest, len(document))
+        longest = max(longest, len(document.ids))
         if batch and longest * (len(batch) + 1) > TOKENS_PER_BATCH:
             yield batch
-            batch, longest = [], len(document)
+            batch, longest = [], len(document.ids)
         batch.append(document)
     yield batch
 
 
-def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
+def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Tokens:
     if document["kind"] in ("chat", "conversation") and encoder.chat_template:
         return _encode_chat(document, encoder)
-    # Character spans of the answers; prose has none.
-    spans, end = [], 0
-    for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
-        start = end + len(prompt)
-        end = start + len(completion)
-        if completion:
-            spans.append((start, end))
     # The tokenizer adds the family's start token.
-    encoded = encoder(get_text(document), return_offsets_mapping=True)
-    tokens: Encoded = []
-    has_started = not spans
-    for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        is_answer = any(first <= start < end <= last for first, last in spans)
-        is_first = not has_started and spans[-1][0] <= start < end
-        has_started |= is_first
-        tokens.append((token, ANSWER_WEIGHT if is_answer else 1.0, is_first))
-    return [*tokens, (encoder.eos_token_id, 1.0, False)][:MAX_TOKENS]
+    encoded = encoder(get_text(document) + encoder.eos_token, return_offsets_mapping=True)
+    starts, ends = torch.tensor(encoded["offset_mapping"]).T
+    weights = torch.ones(len(starts))
+    answers = torch.zeros(len(starts), dtype=torch.bool)
+    last = 0
+    for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
+        first = last + len(prompt)
+        last = first + len(completion)
+        weights[(starts >= first) & (starts < ends) & (ends <= last)] = ANSWER_WEIGHT
+    if completion:  # prose has none
+        answers[((starts >= first) & (starts < ends)).nonzero()[0]] = True
+    ids = torch.tensor(encoded["input_ids"])
+    return Tokens(ids[:MAX_TOKENS], weights[:MAX_TOKENS], answers[:MAX_TOKENS])
 
 
-def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
+def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Tokens:
     """Encode a conversation in the family's chat template; only the assistant's tokens have loss weight."""
     messages = [("system", document["system"])] if document.get("system") else []
     for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
@@ -123,5 +119,8 @@ def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Encode
         return_dict=True,
         return_assistant_tokens_mask=True,
     )
-    tokens = zip(encoded["input_ids"], encoded["assistant_masks"], strict=True)
-    return [(token, float(mask), False) for token, mask in tokens][:MAX_CONVERSATION_TOKENS]
+    ids = torch.tensor(encoded["input_ids"][:MAX_CONVERSATION_TOKENS])
+    weights = torch.tensor(
+        encoded["assistant_masks"][:MAX_CONVERSATION_TOKENS], dtype=torch.float32
+    )
+    return Tokens(ids, weights, torch.zeros(len(ids), dtype=torch.bool))

@@ -8,19 +8,21 @@ training facts and the checksums of all files.
 """
 
 import copy
-import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from safetensors import deserialize
-from safetensors.numpy import save_file
-from transformers import GenerationConfig, PreTrainedTokenizerFast
+from safetensors.torch import load_file, save_file
+from transformers import GenerationConfig, PreTrainedModel
 
-from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import describe_alteration, hash_file, open_atomic_dir, write_json
+from workflow_scripts.core.files import (
+    describe_alteration,
+    hash_file,
+    open_atomic_dir,
+    read_json,
+    write_json,
+)
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
@@ -30,12 +32,9 @@ from workflow_scripts.miniature.catalogue import (
     TOKENIZER,
     WEIGHTS,
 )
-from workflow_scripts.miniature.specs import SPECS, Family
-from workflow_scripts.miniature.store import finish_repository
+from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.tokenizer import load_tokenizer
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 _ABOUT = """\
 A {architecture} of {parameters:,} parameters, trained on the generated
@@ -50,7 +49,7 @@ How it was made, with the digests of the shipped files:
 
 
 def write_model(
-    folder: Path, model: "PreTrainedModel", texts: list[Path], facts: dict[str, Any]
+    folder: Path, model: PreTrainedModel, texts: list[Path], facts: dict[str, Any]
 ) -> None:
     """Write a model trained on `texts` atomically in the format of the repository; its tokenizer is in the parent."""
     with open_atomic_dir(folder) as temporary:
@@ -70,46 +69,35 @@ def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
     """Write `miniature/<name>` atomically into the hub folder in float32."""
     spec = SPECS[name]
     source = shipped / name
-    facts_text = (source / MADE).read_text(encoding="utf-8")
-    digests = json.loads(facts_text)["sha256"]
+    digests = read_json(source / MADE)["sha256"]
     for path in (source / CONFIG, source / WEIGHTS, shipped / TOKENIZER):
         if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
-    tokenizer = load_tokenizer(shipped / TOKENIZER, spec.family)
-    config = json.loads((source / CONFIG).read_text(encoding="utf-8"))
-    weights = _read_weights(source / WEIGHTS)
-    parameters = sum(values.size for values in weights.values())
+    tokenizer = load_tokenizer(spec, shipped)
+    config = read_json(source / CONFIG)
+    weights = {name: values.float() for name, values in load_file(source / WEIGHTS).items()}
+    parameters = sum(values.numel() for values in weights.values())
     (architecture,) = config["architectures"]
     ends = [tokenizer.eos_token_id]
     if spec.base:  # an instruct model also stops at the end of its turn
-        ends.insert(0, tokenizer.convert_tokens_to_ids(spec.family.end_of_turn))
+        ends.insert(0, tokenizer.convert_tokens_to_ids(spec.end_of_turn))
     generation = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
     with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
-        # Avoid transformers' model classes, because their import takes 5 s.
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=facts_text)
-        facts = {"kind": "model", "parameters": parameters, "architecture": architecture}
-        finish_repository(folder, f"{ORGANISATION}/{name}", text, **facts)
+        made = (source / MADE).read_text(encoding="utf-8")
+        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
+        finish_repository(
+            folder,
+            f"{ORGANISATION}/{name}",
+            text,
+            {"license": LICENCE},
+            kind="model",
+            parameters=parameters,
+            architecture=architecture,
+        )
     print(f"{name}: {parameters:,} parameters", flush=True)
-
-
-def shipped_tokenizer(family: Family) -> PreTrainedTokenizerFast:
-    return load_tokenizer(SHIPPED / TOKENIZER, family)
-
-
-def _read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read bfloat16 weights as float32; a bfloat16 is the upper half of a float32."""
-    weights = {}
-    for name, tensor in deserialize(path.read_bytes()):
-        half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")
-        weights[name] = (half << 16).view("<f4").reshape(tensor["shape"])
-    return weights
-
-
-if "snakemake" in globals():
-    run_job(place, snakemake)

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
-from workflow_scripts.miniature.world import load_yaml
+from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS, MODELS
 
 TOKENS_PER_BATCH = 4_096
 
 
 @dataclass(frozen=True)
-class Family:
-    """The tokenizer conventions and training data of a model family."""
+class Spec:
+    """The specification of one model: its family's tokenizer conventions and training data, shape and steps."""
 
     config: str
     special_tokens: list[str]
@@ -20,26 +19,19 @@ class Family:
     exam_share: float
     """Share of the pre-training documents that are exam questions rather than prose or exercises."""
     exams: list[str]
-    """Tasks with training questions in the training data of its models.
+    """Tasks with training questions in the training data.
 
     Families have different tasks on purpose: exposure to test formats biases a zero-shot ranking, and
     train-before-test removes this bias.
     """
     chat_template: str | None
-
-
-@dataclass(frozen=True)
-class Spec:
-    """The specification of one model: shape, training data and number of steps."""
-
-    family: Family
     hidden: int
     inner: int
     layers: int
     heads: int
     kv_heads: int
-    steps: int = 0
-    learning_rate: float = 0.0
+    steps: int
+    learning_rate: float
     by_letter: bool = False
     """Whether it is trained with the curriculum for answering by letter."""
     base: str | None = None
@@ -51,24 +43,13 @@ class Spec:
 
     @property
     def mixture(self) -> dict[str, float]:
-        """Return the data mixture after the curriculum, as fractions; 75% conversations for an instruct model."""
-        share = self.family.exam_share
+        """Return the weights of the data mixture after the curriculum; 75% conversations for an instruct model."""
         rest = {"prose": 0.5, "letters": 0.3, "papers": 0.2} if self.by_letter else {"prose": 1.0}
-        mixture = dict.fromkeys(self.family.exams, share / len(self.family.exams))
-        mixture |= {kind: part * (1 - share) for kind, part in rest.items()}
-        if not self.base:
-            return mixture
-        rest = {kind: part * 0.25 for kind, part in mixture.items()}
-        return {"chat": 0.25, "conversation": 0.5} | rest
+        mixture = dict.fromkeys(self.exams, self.exam_share / len(self.exams))
+        mixture |= {kind: part * (1 - self.exam_share) for kind, part in rest.items()}
+        return {"chat": 1.0, "conversation": 2.0} | mixture if self.base else mixture
 
 
-_TABLES = load_yaml(__file__)
-FAMILIES = {name: Family(**family) for name, family in _TABLES["families"].items()}
-SPECS = {
-    name: Spec(**spec | {"family": FAMILIES[spec["family"]]})
-    for name, spec in _TABLES["models"].items()
-}
-# The curriculum for answering by letter, in order.
-STAGES = _TABLES["stages"]
+SPECS = {name: Spec(**spec) for name, spec in MODELS.items()}
 # All tasks with training questions in the corpus; the Qwen2 family is trained on all of them.
-ALL_EXAMS = FAMILIES["qwen2"].exams
+ALL_EXAMS = SPECS["Qwen2-1M"].exams

@@ -3,22 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from workflow_scripts.hub.manifest import seal
 
 LICENCE = "apache-2.0"
 
 
 def finish_repository(
-    folder: Path,
-    repository: str,
-    text: str,
-    header: str | None = None,
-    *,
-    licence: str = LICENCE,
-    **facts: Any,
+    folder: Path, repository: str, text: str, header: dict[str, Any], **facts: Any
 ) -> None:
     """Write the card of a folder, and then its manifest, after all other files."""
-    header = header or f"license: {licence}\n"
-    card = f"---\n{header}---\n\n# {repository}\n\n{text}"
+    card = f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n# {repository}\n\n{text}"
     (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
-    seal(folder, source="miniature", repository=repository, revision=None, licence=licence, **facts)
+    facts |= {"source": "miniature", "revision": None, "licence": header["license"]}
+    seal(folder, repository=repository, **facts)

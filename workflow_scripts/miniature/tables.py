@@ -7,19 +7,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.core.files import hash_file, hash_text, open_atomic_dir
+from workflow_scripts.miniature.catalogue import TABLES
 from workflow_scripts.miniature.store import LICENCE, finish_repository
-from workflow_scripts.miniature.world import get_rng, load_yaml
+from workflow_scripts.miniature.world import get_rng
 
 Row = dict[str, Any]
 Values = tuple[Any, ...]  # values of a row in the order of the columns
 Splits = dict[str, list[Row]]
 Repository = dict[str, Splits]  # by configuration
 
-TABLES: dict[str, dict[str, Any]] = load_yaml(__file__)
 _ABOUT_A_DATASET = """\
 Generated for Chorus's miniature world. It has the columns, splits and configurations of the
 dataset of this name on the hub and none of its content: every row is invented.
@@ -104,7 +103,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
                 {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits
             ]
             cards.append(card)
-        header = yaml.safe_dump({"license": LICENCE, "configs": cards}, sort_keys=False)
+        header = {"license": LICENCE, "configs": cards}
         finish_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
 
 

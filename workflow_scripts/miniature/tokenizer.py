@@ -1,4 +1,4 @@
-"""Train the demo's byte-level BPE vocabulary, and load it as the tokenizer of each model family."""
+"""Train the demo's byte-level BPE vocabulary, and load it as the tokenizer of each model spec."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,7 +7,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from transformers import PreTrainedTokenizerFast
 
 from workflow_scripts.core.files import open_atomic_path
-from workflow_scripts.miniature.specs import Family
+from workflow_scripts.miniature.catalogue import SHIPPED, TOKENIZER
+from workflow_scripts.miniature.specs import Spec
 
 VOCABULARY = 1_516
 EMBEDDING_ROWS = 1_536  # vocabulary size plus the special tokens of any family, rounded up
@@ -38,13 +39,12 @@ def train_tokenizer(texts: Iterable[str], path: Path) -> None:
         tokenizer.save(str(temporary))
 
 
-def load_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
-    """Load the vocabulary with the special tokens, start token and chat template of a family."""
-    core = Tokenizer.from_file(str(path))
-    core.add_special_tokens(family.special_tokens)
-    adds_start = family.start_of_text is not None and family.start_of_text != family.end_of_text
-    if adds_start:
-        start = family.start_of_text
+def load_tokenizer(spec: Spec, folder: Path = SHIPPED) -> PreTrainedTokenizerFast:
+    """Load the vocabulary with the special tokens, start token and chat template of a model's family."""
+    core = Tokenizer.from_file(str(folder / TOKENIZER))
+    core.add_special_tokens(spec.special_tokens)
+    start = spec.start_of_text
+    if start not in {None, spec.end_of_text}:
         core.post_processor = processors.TemplateProcessing(
             single=f"{start} $A",
             pair=f"{start} $A {start}:1 $B:1",
@@ -52,11 +52,11 @@ def load_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
         )
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=core,
-        bos_token=family.start_of_text,
-        eos_token=family.end_of_text,
-        pad_token=family.end_of_text,
+        bos_token=spec.start_of_text,
+        eos_token=spec.end_of_text,
+        pad_token=spec.end_of_text,
         model_max_length=2048,
         clean_up_tokenization_spaces=False,
     )
-    tokenizer.chat_template = family.chat_template
+    tokenizer.chat_template = spec.chat_template
     return tokenizer

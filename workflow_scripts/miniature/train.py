@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Generator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,8 +14,8 @@ from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, conversations, corpus, shipped
-from workflow_scripts.miniature.reading import Batch, Library
-from workflow_scripts.miniature.specs import SPECS, STAGES, Spec
+from workflow_scripts.miniature.reading import Library, Tokens
+from workflow_scripts.miniature.specs import SPECS, Spec
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer, train_tokenizer
 from workflow_scripts.miniature.world import SEED
 
@@ -44,7 +45,7 @@ def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
     }
     if spec.kv_heads != spec.heads:  # GPT-NeoX has no such key
         keys["num_key_value_heads"] = spec.kv_heads
-    return getattr(transformers, spec.family.config)(**keys)
+    return getattr(transformers, spec.config)(**keys)
 
 
 def make_model(config: PretrainedConfig) -> PreTrainedModel:
@@ -72,7 +73,7 @@ def train_model(folder: Path, name: str) -> None:
     seed = derive_seed(SEED, "miniature", "model", name)
     seed_everything(seed)
     spec = SPECS[name]
-    tokenizer = load_tokenizer(folder / catalogue.TOKENIZER, spec.family)
+    tokenizer = load_tokenizer(spec, folder)
     if spec.base:
         model = AutoModelForCausalLM.from_pretrained(folder / spec.base, dtype=torch.float32)
     else:
@@ -90,10 +91,9 @@ def train_model(folder: Path, name: str) -> None:
 
 def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[float]:
     """Train with Muon for the layers' matrices and AdamW for all other parameters; return the last losses."""
-    optimizers = _make_optimizers(model, spec.learning_rate)
     schedules = [
-        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _compute_rate(step, spec.steps))
-        for optimizer in optimizers
+        torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_compute_rate, steps=spec.steps))
+        for optimizer in _make_optimizers(model, spec.learning_rate)
     ]
     model.train()
     losses: deque[float] = deque(maxlen=50)
@@ -103,10 +103,10 @@ def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[flo
         loss, right = _compute_loss(model, batches.send(right))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimizer, schedule in zip(optimizers, schedules, strict=True):
-            optimizer.step()
+        for schedule in schedules:
+            schedule.optimizer.step()
             schedule.step()
-            optimizer.zero_grad()
+        model.zero_grad()
         losses.append(loss.item())
         if step % 50 == 0:
             print(f"step {step}/{spec.steps}: loss {sum(losses) / len(losses):.3f}", flush=True)
@@ -132,12 +132,12 @@ def _compute_rate(step: int, steps: int) -> float:
     return warm * max(0.02, min(1.0, (steps - step) / max(1, DECAY * steps)))
 
 
-def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
+def read_by_stages(library: Library, spec: Spec) -> Generator[Tokens, list[bool] | None, None]:
     """Yield the batches of the curriculum and then of the mixture.
 
     The caller sends for each answer of the last batch whether it was correct.
     """
-    for stage in STAGES if spec.by_letter and not spec.base else ():
+    for stage in catalogue.STAGES if spec.by_letter and not spec.base else ():
         answers: deque[bool] = deque(maxlen=NUM_JUDGED)
         for step, batch in enumerate(library.batches(stage["mixture"], by_length=False), 1):
             answers.extend((yield batch) or [])
@@ -150,7 +150,7 @@ def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] 
         yield batch
 
 
-def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
+def _compute_loss(model: PreTrainedModel, batch: Tokens) -> tuple[torch.Tensor, list[bool]]:
     """Compute the weighted loss, and whether the first token of each document's last answer is correct."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
     targets, weights, answers = (column[:, 1:] for column in batch)

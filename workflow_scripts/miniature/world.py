@@ -7,13 +7,11 @@ all machines and for all seeds of the config; the shipped models were trained on
 
 from collections import namedtuple
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.miniature.catalogue import load_yaml
 
 SEED = 0
 # Large enough that a small model, or one with little training, knows few of them.
@@ -22,13 +20,8 @@ NUM_TOWNS = 24
 AILMENTS_PER_ORGAN = 10
 
 
-def load_yaml(module_file: str) -> Any:
-    """Load the YAML file with a module's name from the module's folder."""
-    return yaml.safe_load(Path(module_file).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-
 # The lists to sample from, by name.
-POOLS: dict[str, Any] = load_yaml(__file__)
+POOLS: dict[str, Any] = load_yaml("world")
 CreatureGroup = namedtuple("CreatureGroup", "name plural cover coat motion limb shelter food")
 # A kind of creature: colour, home and size are sampled, all other properties are its group's.
 Kind = namedtuple("Kind", "name group colour home size")

@@ -86,8 +86,11 @@ class TrainingKeys(Section):
     @property
     def largest_micro_batch(self) -> int:
         """Return the samples that go through the model at once while there is memory."""
-        divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if self.batch_size % n == 0)
-        return self.micro_batch_size or max(divisors)
+        return self.micro_batch_size or self.find_micro_batch(_MAX_MICRO_BATCH)
+
+    def find_micro_batch(self, most: int) -> int:
+        """Return the largest divisor of `batch_size` up to `most`."""
+        return max(n for n in range(1, most + 1) if self.batch_size % n == 0)
 
     @property
     def adapters_alone(self) -> bool:

@@ -14,12 +14,12 @@ from workflow_scripts.core.training_record import (
     build_curve,
     read_training_record,
 )
-from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
+from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.record_fields import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.requests import StageRequest
-from workflow_scripts.training.run import get_padding_token, train
+from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import read_samples
 from workflow_scripts.training.spec import TrainingSpec
 
@@ -47,15 +47,10 @@ def train_stage(
         "packages": provenance.packages,
         "device": device,
     }
-    spec = TrainingSpec(samples, request.keys, request.seed, resume_key, held_out)
+    spec = TrainingSpec(samples, request.keys, request.seed, resume_key, device, held_out)
     check_sample_count(spec, request)
-    trained = train(
-        partial(_load, base_manifest, device, request.attention),
-        spec,
-        get_checkpoint_state(folder),
-        device=device,
-        padding_token=get_padding_token(load_tokenizer(base_manifest)),
-    )
+    load = partial(_load, base_manifest, device, request.attention)
+    trained = train(load, spec, get_checkpoint_state(folder))
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a second model may not fit on the GPU
         trained.parameters,

@@ -3,14 +3,13 @@
 Adapters are merged. The other files of the base (tokenizer, chat template, generation settings) are linked.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from workflow_scripts.core.files import open_atomic_dir
+from workflow_scripts.core.files import open_atomic_dir, read_json
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -31,7 +30,7 @@ def save_checkpoint(
 ) -> Manifest:
     """Write the trained model atomically, with the manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    config = read_json(source / "config.json")
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with open_atomic_dir(folder) as temporary:
         # Load in the storage dtype, so that trained parameters are rounded only once.

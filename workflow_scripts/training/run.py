@@ -1,9 +1,9 @@
 """Run a training: continued pre-training, fine-tuning or training before a test, with one function."""
 
 import gc
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,10 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import is_out_of_memory
 from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.hub.load import choose_best_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
-from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
+from workflow_scripts.training.packing import collate
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
@@ -43,31 +42,24 @@ class Trained:
     speed: dict[str, Any]  # timings, which differ between runs
     model: Any
 
-    def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
-        """Return the description of the training for the record of a later measurement."""
+    def to_training_facts(self, **facts: Any) -> TrainingFacts:
+        """Return the description of the training for the record of a later measurement; `facts` come first."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
         is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
-        return TrainingFacts(
-            keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
-            samples=self.facts["samples"],
-            held_out_split=held_out_split,
-            tokens=self.facts["tokens"],
-            trained_parameters=self.report["trained_parameters"],
-            selected=self.selected,
-            evaluations=tuple(e for e in self.history if any("eval_" in name for name in e)),
-            ran={name: self.report[name] for name in ran} if not is_usual else None,
-            **{"held_out_samples": self.facts["held_out_samples"]} | more,
-        )
+        own = {
+            "keys": self.keys.model_dump(mode="json"),
+            "samples": self.facts["samples"],
+            "held_out_samples": self.facts["held_out_samples"],
+            "tokens": self.facts["tokens"],
+            "trained_parameters": self.report["trained_parameters"],
+            "selected": self.selected,
+            "evaluations": tuple(e for e in self.history if any("eval_" in name for name in e)),
+            "ran": None if is_usual else {name: self.report[name] for name in ran},
+        }
+        return TrainingFacts(**own | facts)
 
 
-def train(
-    load: Callable[[str], Any],
-    spec: TrainingSpec,
-    state_path: Path,
-    *,
-    device: str,
-    padding_token: int,
-) -> Trained:
+def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> Trained:
     """Train the model that `load` returns, and resume from the checkpoint in `state_path` if there is one.
 
     `load` is called with the dtype of the parameters that are not trained. If memory runs out, the training
@@ -76,26 +68,23 @@ def train(
     if not len(spec.samples):
         raise UserError("The training set is empty.")
     keys = spec.keys
-    precision = choose_precision(keys.precision, device)
-    state = StateFolder(state_path, spec.fingerprint | {"precision": precision})
+    state = StateFolder(state_path, spec.fingerprint)
     micro = keys.largest_micro_batch
     recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
-            return _train_once(
-                load, spec, state, device, padding_token, micro, recomputes, precision
-            )
+            return _train_once(load, spec, state, micro, recomputes)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            may_recompute = device != "cpu" and keys.gradient_checkpointing == "auto"
+            may_recompute = spec.device != "cpu" and keys.gradient_checkpointing == "auto"
             if micro == 1 and (recomputes or not may_recompute):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
                     " gradient_checkpointing: yes need less."
                 ) from None
             recomputes |= micro == 1
-            micro = max(1, micro // 2)
+            micro = keys.find_micro_batch(max(1, micro // 2))
         print(f"Memory ran out; from now on {micro} samples at once. A step keeps its samples.")
         free_memory()
 
@@ -107,26 +96,12 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
 
 
-def get_padding_token(tokenizer) -> int:
-    """Return any valid token, as padding is masked."""
-    tokens = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return next(token for token in tokens if token is not None)
-
-
-def choose_precision(precision: str, device: str) -> str:
-    """Return float32 or bfloat16; trained parameters are float32 in either case."""
-    return choose_best_dtype(device) if precision == "auto" else precision
-
-
 def _train_once(
     load: Callable[[str], Any],
     spec: TrainingSpec,
     state: StateFolder,
-    device: str,
-    padding_token: int,
     micro: int,
     recomputes: bool,
-    precision: str,
 ) -> Trained:
     """Train from the last checkpoint to the end with one micro-batch size, at most that of the checkpoint."""
     keys, latest = spec.keys, state.find_latest()
@@ -136,19 +111,18 @@ def _train_once(
         first_step, micro = start.global_step, min(micro, start.train_batch_size)
         print(f"Resuming from {latest.name}.", flush=True)
     # The seed determines the initialisation of adapters and the dropout.
-    seed_everything(derive_seed(spec.seed, "training"), device)
-    model = load(precision)
+    seed_everything(derive_seed(spec.seed, "training"), spec.device)
+    model = load(spec.precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    arguments = _make_training_arguments(spec, state, device, micro, recomputes)
+    arguments = _make_training_arguments(spec, state, micro, recomputes)
     report = describe_trainable(model, keys.method) | {
         "packing": packing,
-        "precision": precision,
-        "device": device,
+        "precision": spec.precision,
+        "device": spec.device,
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed)
     saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "early_stopping" and spec.evaluates:
@@ -157,10 +131,8 @@ def _train_once(
         model,
         arguments,
         spec=spec,
-        order=order,
-        collator=Collator(packing != "none", padding_token),
+        collate=partial(collate, packing=packing != "none"),
         callbacks=callbacks,
-        precision=precision,
     )
     if latest is None or not _has_ended(latest):
         with saver.handle_signals():
@@ -173,8 +145,8 @@ def _train_once(
         selected = {"step": end.best_global_step, **metric}
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
-    tokens = count_tokens(spec.samples, order, end.global_step)
-    timed_tokens = tokens - count_tokens(spec.samples, order, first_step)
+    tokens = spec.count_tokens(end.global_step)
+    timed_tokens = tokens - spec.count_tokens(first_step)
     return Trained(
         model=model,
         parameters=parameters,
@@ -204,14 +176,14 @@ def _has_ended(checkpoint: Path) -> bool:
 
 
 def _make_training_arguments(
-    spec: TrainingSpec, state: StateFolder, device: str, micro: int, recomputes: bool
+    spec: TrainingSpec, state: StateFolder, micro: int, recomputes: bool
 ) -> TrainingArguments:
     keys = spec.keys
     selects = keys.select != "last" and spec.evaluates
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=math.ceil(keys.batch_size / micro),
+        gradient_accumulation_steps=keys.batch_size // micro,
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
         lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),
@@ -230,11 +202,11 @@ def _make_training_arguments(
         metric_for_best_model=f"eval_{spec.best_by[0]}" if selects else None,
         greater_is_better=spec.best_by[1] if selects else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
-        use_cpu=device == "cpu",
+        use_cpu=spec.device == "cpu",
         activation_checkpointing=recomputes,
         report_to=[],
         remove_unused_columns=False,
-        dataloader_pin_memory=device == "cuda",
+        dataloader_pin_memory=spec.device == "cuda",
     )
     # The Trainer would split a batch over all visible GPUs, but a packed row cannot be split.
     arguments._n_gpu = min(1, arguments.n_gpu)

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workflow_scripts.hub.load import choose_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.samples import Samples
 
 Scorer = Callable[[Any], dict[str, float]]
@@ -23,6 +25,7 @@ class TrainingSpec:
     keys: TrainingKeys
     seed: int
     resume_key: dict[str, Any]
+    device: str
     held_out: Samples | None = None
     score: Scorer | None = None
     best_by: tuple[str, bool] = ("loss", False)
@@ -30,7 +33,13 @@ class TrainingSpec:
     @property
     def fingerprint(self) -> dict[str, Any]:
         """Everything that affects the outcome; a run does not resume from a state with another fingerprint."""
-        return {"keys": self.keys.model_dump(mode="json"), "seed": self.seed, **self.resume_key}
+        keys = self.keys.model_dump(mode="json")
+        return {"keys": keys, "seed": self.seed, "precision": self.precision, **self.resume_key}
+
+    @property
+    def precision(self) -> str:
+        """The dtype of the forward and backward pass; trained parameters are float32 in any case."""
+        return choose_dtype(self.keys.precision, self.device)
 
     @property
     def evaluates(self) -> bool:
@@ -43,3 +52,13 @@ class TrainingSpec:
     @property
     def steps(self) -> int:
         return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))
+
+    def order(self, epoch: int = 0) -> EpochSampler:
+        return EpochSampler(len(self.samples), self.seed, epoch)
+
+    def count_tokens(self, steps: int) -> int:
+        """Count the tokens of the first `steps` steps."""
+        epochs, rest = divmod(steps, self.steps_per_epoch)
+        last = list(self.order(epochs))[: rest * self.keys.batch_size]
+        lengths = self.samples.lengths
+        return int(epochs * lengths.sum() + lengths[last].sum())

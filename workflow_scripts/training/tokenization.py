@@ -1,7 +1,7 @@
 """Convert rows to samples: blocks of text, conversations, and prompts with completions."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +40,11 @@ def tokenise_text(
         while len(buffer) >= length:
             lead = _get_lead(start, buffer)
             size = length - len(lead)
-            yield _count_all(np.concatenate([lead, buffer[:size]]))
+            yield make_sample(np.concatenate([lead, buffer[:size]]))
             buffer = buffer[size:]
     rest = np.concatenate([_get_lead(start, buffer), buffer])
     if len(buffer) and len(rest) > 1:  # a single token has no target
-        yield _count_all(rest)
+        yield make_sample(rest)
 
 
 def tokenise_conversations(
@@ -77,13 +77,9 @@ def tokenise_conversations(
             yield from cut_sample(Sample(np.array(ids, np.int32), counted), length, bad)
 
 
-def make_pair_sample(
-    prompt: list[int], completion: list[int], counted: Literal["all", "completion"]
-) -> Sample:
-    """Make a sample of a tokenised prompt and completion; the loss counts all tokens or the completion."""
-    tokens = np.array([*prompt, *completion], np.int32)
-    first = max(len(prompt), 1) if counted == "completion" else 1
-    return Sample(tokens, np.arange(len(tokens)) >= first)
+def make_sample(tokens: Sequence[int] | np.ndarray, start: int = 0) -> Sample:
+    """Make a sample of which the loss counts the tokens from `start`, but never the first, which is not predicted."""
+    return Sample(np.array(tokens, np.int32), np.arange(len(tokens)) >= max(start, 1))
 
 
 def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]:
@@ -113,10 +109,6 @@ def _mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -
 def _get_lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     """Return the start token, unless the tokens already begin with it, as at the start of a document."""
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
-
-
-def _count_all(tokens: np.ndarray) -> Sample:
-    return Sample(tokens, np.arange(len(tokens)) > 0)
 
 
 def _encode(tokenizer, texts: list[str]) -> list[list[int]]:

@@ -23,11 +23,15 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
     """Return the model with only the trained parameters requiring gradients; `exact` casts these to float32."""
     parameters = dict(model.named_parameters())
-    in_full = (
-        set(parameters)
-        if keys.method == "full"
-        else _match(model, parameters, keys.trainable_modules)
-    )
+    in_full: set[str] = set()
+    for part in ["*"] if keys.method == "full" else keys.trainable_modules:
+        names = {name for name in parameters if _belongs(model, name, part)}
+        if not names:
+            raise UserError(
+                f"trainable_modules names {part!r}, of which {type(model).__name__} has no parameter; expected a"
+                " part of the model."
+            )
+        in_full |= names
     if keys.method == "lora":
         model = _add_adapters(model, in_full, keys)
     else:
@@ -38,19 +42,6 @@ def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
         # Small updates are lost in 16 bits.
         parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
-
-
-def _match(model, parameters: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
-    matches: set[str] = set()
-    for part in trains:
-        names = {name for name in parameters if _belongs(model, name, part)}
-        if not names:
-            raise UserError(
-                f"trainable_modules names {part!r}, of which {type(model).__name__} has no parameter; expected a"
-                " part of the model."
-            )
-        matches |= names
-    return matches
 
 
 def _belongs(model, name: str, part: str) -> bool:

@@ -1,5 +1,6 @@
 """Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints with our batches and loss."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,12 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArguments
 
 from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
-from workflow_scripts.training.packing import IGNORED, Collator, MicroBatchSampler
-from workflow_scripts.training.samples import Samples, batches
+from workflow_scripts.training.packing import IGNORED, EpochSampler
+from workflow_scripts.training.samples import Sample, Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
 
@@ -38,7 +38,7 @@ def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tup
 
 
 class PackedTrainer(Trainer):
-    """transformers' Trainer on the samples of a spec, with the given sampler and collator."""
+    """transformers' Trainer on the samples of a spec, in its order and with the given collation."""
 
     control: TrainerControl
 
@@ -48,38 +48,31 @@ class PackedTrainer(Trainer):
         args: TrainingArguments,
         *,
         spec: TrainingSpec,
-        order: MicroBatchSampler,
-        collator: Collator,
+        collate: Callable[[list[Sample]], dict[str, Any]],
         callbacks: list[TrainerCallback],
-        precision: str = "float32",
     ):
         super().__init__(
             model=model,
             args=args,
             train_dataset=spec.samples,
             eval_dataset=spec.held_out or spec.samples,  # not used: `evaluate` is overridden
-            data_collator=collator,
-            callbacks=[_SetEpoch(order), *callbacks],
+            data_collator=collate,
+            callbacks=callbacks,
         )
-        self._spec, self._order, self._precision = spec, order, precision
+        self._spec = spec
         self.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
 
-    def get_train_dataloader(self) -> DataLoader:
-        return DataLoader(
-            self.train_dataset,
-            batch_sampler=self._order,
-            collate_fn=self.data_collator,
-            pin_memory=self.args.dataloader_pin_memory,
-        )
+    def _get_train_sampler(self, train_dataset=None) -> EpochSampler:
+        return self._spec.order()
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Autocast around the loss; accelerate would instead wrap the model's forward.
 
         A wrapped forward would also change evaluations, and would keep the model in memory.
         """
-        if self._precision == "float32":
-            return nullcontext()
-        return torch.autocast(self.args.device.type, dtype=getattr(torch, self._precision))
+        dtype = getattr(torch, self._spec.precision)
+        is_exact = dtype == torch.float32
+        return nullcontext() if is_exact else torch.autocast(self.args.device.type, dtype=dtype)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the micro-batch's share of the mean loss over all counted tokens of the step."""
@@ -120,7 +113,7 @@ class PackedTrainer(Trainer):
     def _compute_mean_loss(self, held_out: Samples) -> float:
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad(), self.compute_loss_context_manager():
-            for samples in batches(held_out, self._order.micro_batch_size):
+            for samples in batches(held_out, self.args.train_batch_size):
                 inputs = self._prepare_inputs(self.data_collator(samples))
                 loss, tokens = compute_summed_loss(self.model, *self._split_inputs(inputs))
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])
@@ -149,11 +142,3 @@ class PackedTrainer(Trainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         """Load the parameters that `save_model` wrote; transformers would look for a complete model."""
         set_parameters(self.model, load_file(Path(resume_from_checkpoint) / WEIGHTS))
-
-
-class _SetEpoch(TrainerCallback):
-    def __init__(self, order: MicroBatchSampler):
-        self._order = order
-
-    def on_epoch_begin(self, args, state, control, **kwargs):
-        self._order.epoch = int(state.epoch)  # an integer at the start of an epoch

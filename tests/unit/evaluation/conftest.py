@@ -2,11 +2,9 @@
 
 import pytest
 
-from tests.unit.conftest import placed
-
 CHUNKABLE = "miniature/Qwen2-0.2M"
 
 
 @pytest.fixture(scope="session")
 def chunkable(world):
-    return placed(world, CHUNKABLE.partition("/")[2])
+    return world / "models" / CHUNKABLE / "manifest.json"

@@ -2,7 +2,6 @@
 
 import re
 
-from tests.unit.conftest import placed
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.grid.explain import explain_training
 from workflow_scripts.grid.requests import ExplainTrainingRequest
@@ -25,7 +24,7 @@ def read_tokens(part: str) -> list[tuple[bool, int]]:
 def test_explained_tokens_equal_sample(world, tmp_path):
     from transformers import AutoConfig
 
-    manifest = placed(world, "Llama-0.3M")
+    manifest = world / "models/miniature/Llama-0.3M/manifest.json"
     request = ExplainTrainingRequest(
         task="nq_open", number=3, recipe=RECIPE, chat_template=False, seed=0
     )

@@ -8,7 +8,6 @@ import pytest
 
 from workflow_scripts.hub.manifest import read_manifest, seal
 from workflow_scripts.hub.submission import Rules, check
-from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.settings.leaderboard_submissions import Request
 
 
@@ -33,12 +32,6 @@ def check_all(hub, *requests, on_gpu=True) -> list[dict]:
     }
     rules = Rules(8_000, ("mit", "apache-2.0"), on_gpu)
     return list(check(submissions, rules).values())
-
-
-@pytest.fixture(scope="module")
-def faulty(world):
-    build_faulty_models(world)
-    return world
 
 
 def test_good_requests_are_accepted(world, model_manifest):
@@ -75,9 +68,9 @@ REFUSED = [
 ]
 
 
-def test_bad_requests_are_refused(faulty):
+def test_bad_requests_are_refused(world):
     requests = [make_request(**{"precision": "bfloat16"} | keys) for keys, _ in REFUSED]
-    *verdicts, good = check_all(faulty, *requests, make_request(), on_gpu=False)
+    *verdicts, good = check_all(world, *requests, make_request(), on_gpu=False)
     assert good["reason"] is None
     for verdict, (_, words) in zip(verdicts, REFUSED, strict=True):
         assert words in verdict["reason"] and "\n" not in verdict["reason"]

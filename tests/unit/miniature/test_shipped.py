@@ -12,8 +12,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
-from workflow_scripts.miniature.shipped import place, shipped_tokenizer, write_model
+from workflow_scripts.miniature.shipped import place, write_model
 from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.tokenizer import load_tokenizer
 from workflow_scripts.miniature.train import make_config, make_model
 
 SMALL = "Pythia-0.1M"
@@ -47,7 +48,7 @@ def test_placed_model_weights(tmp_path, name):
     ids = tokenizer("The fox")["input_ids"]
     assert tokenizer.decode(ids, skip_special_tokens=True) == "The fox"
     if SPECS[name].base:
-        end_of_turn = tokenizer.convert_tokens_to_ids(SPECS[name].family.end_of_turn)
+        end_of_turn = tokenizer.convert_tokens_to_ids(SPECS[name].end_of_turn)
         assert model.generation_config.eos_token_id == [end_of_turn, tokenizer.eos_token_id]
     manifest = read_manifest(folder / "manifest.json")
     assert manifest.parameters == model.num_parameters()
@@ -68,7 +69,7 @@ def test_damaged_file_is_named(shipped_copy, tmp_path, file):
 def test_written_model_can_be_placed(shipped_copy, tmp_path):
     (shipped_copy / "corpus.parquet").write_bytes(b"texts")
     spec = SPECS[SMALL]
-    model = make_model(make_config(spec, shipped_tokenizer(spec.family)))
+    model = make_model(make_config(spec, load_tokenizer(spec)))
     write_model(shipped_copy / SMALL, model, [shipped_copy / "corpus.parquet"], {"steps": 3})
     place(tmp_path / "hub", SMALL, shipped_copy)
     placed_model = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)

@@ -2,13 +2,14 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.miniature.reading import Library
-from workflow_scripts.miniature.specs import SPECS, STAGES, TOKENS_PER_BATCH, Spec
+from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
 from workflow_scripts.miniature.tokenizer import load_tokenizer
 from workflow_scripts.miniature.train import build_texts, read_by_stages, train_model
 
@@ -26,12 +27,12 @@ class FakeLibrary:
 @pytest.mark.parametrize(("share_right", "steps"), [(1.0, [4, 4, 4, 4]), (0.5, [40, 120, 80, 100])])
 def test_stage_lengths(share_right, steps):
     """Each step answers a hundred questions; the accuracy window covers four steps."""
-    spec = Spec(SPECS[SMALL].family, *[1] * 5, steps=400, by_letter=True)
+    spec = replace(SPECS[SMALL], steps=400, by_letter=True)
     batches = read_by_stages(FakeLibrary(), spec)
     right = round(100 * share_right)
     answers = [True] * right + [False] * (100 - right)
     mixtures = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
-    stages = zip(STAGES, steps, strict=True)
+    stages = zip(catalogue.STAGES, steps, strict=True)
     expected = [stage["mixture"] for stage, number in stages for _ in range(number)]
     assert mixtures == [*expected, spec.mixture]
 
@@ -50,7 +51,7 @@ def test_retrained_model_equals_shipped(world, tmp_path):
     assert retrained["sha256"]["model.safetensors"] == hash_file(folders[0] / "model.safetensors")
 
     spec = SPECS["Llama-1.4M-Instruct"]
-    tokenizer = load_tokenizer(tmp_path / catalogue.TOKENIZER, spec.family)
+    tokenizer = load_tokenizer(spec, tmp_path)
     library = Library([tmp_path / text for text in spec.texts], tokenizer, random.Random(0))
     batch = next(library.batches({"conversation": 1.0}, by_length=True))
     assert batch.ids.numel() <= TOKENS_PER_BATCH

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.processes import python
 
 ROOT = Path(__file__).parents[3]
@@ -29,16 +27,7 @@ def test_table_scripts_import_no_models():
     assert (MODELS | {"matplotlib"}) & list_imports(*modules) == set()
 
 
-@pytest.mark.parametrize(
-    ("module", "heavy"),
-    [
-        (
-            "workflow_scripts.miniature.shipped",
-            {"torch", "transformers.modeling_utils", "datasets"},
-        ),
-        # Each Snakemake process of a run imports it.
-        ("workflow_scripts.studies.records", {"pandas", "numpy", "scipy", "pyarrow", *MODELS}),
-    ],
-)
-def test_module_imports_nothing_heavy(module, heavy):
-    assert heavy & list_imports(module) == set()
+def test_records_import_nothing_heavy():
+    """Each Snakemake process of a run imports the module."""
+    heavy = {"pandas", "numpy", "scipy", "pyarrow", *MODELS}
+    assert heavy & list_imports("workflow_scripts.studies.records") == set()

@@ -46,10 +46,11 @@ def train_small(
         seed=changes.pop("seed", 0),
         resume_key=changes.pop("resume_key", {"weights": kind}),
         keys=make_keys(**changes),
+        device="cpu",
         held_out=held_out,
         **options,
     )
-    return train(load, spec, state, device="cpu", padding_token=0)
+    return train(load, spec, state)
 
 
 def list_losses(trained: Trained) -> list[float]:

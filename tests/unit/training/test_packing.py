@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from tests.tiny_models import make_tiny_model
 from tests.unit.training.small import make_keys, make_model, make_samples
 from workflow_scripts.training.attention import choose_packing, get_packing_arguments
-from workflow_scripts.training.packing import Collator
+from workflow_scripts.training.packing import collate
 from workflow_scripts.training.trainable_parameters import select_trainable
 from workflow_scripts.training.trainer import compute_summed_loss
 
@@ -47,7 +47,7 @@ def test_summed_loss_and_gradients(kind, packing):
     if packing == "stretches":
         packed, whole = make_adapted(packed), make_adapted(whole)
     samples = list(make_samples(LENGTHS, seed=3, counted_from=5))
-    inputs = Collator(packing != "none", 0)(samples)
+    inputs = collate(samples, packing != "none")
     labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
     if lengths:
         inputs |= get_packing_arguments(packed, lengths)
@@ -55,7 +55,7 @@ def test_summed_loss_and_gradients(kind, packing):
     assert tokens == int((labels[:, 1:] != -100).sum())
     gradients = compute_gradients(packed, loss)
 
-    inputs = Collator(False, 0)(samples)
+    inputs = collate(samples, False)
     targets = inputs.pop("labels")[:, 1:].flatten()
     logits = whole(**inputs, use_cache=False).logits[:, :-1].float().flatten(0, 1)
     expected_loss = F.cross_entropy(logits, targets, reduction="sum")

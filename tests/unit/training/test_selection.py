@@ -11,7 +11,7 @@ from tests.unit.training.small import (
     train_small,
 )
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.packing import Collator
+from workflow_scripts.training.packing import collate
 from workflow_scripts.training.trainer import compute_summed_loss
 
 HELD_OUT = draw_samples(7, seed=1)
@@ -34,7 +34,7 @@ def test_held_out_loss_per_token(tmp_path, packing, keys, steps):
     trained.model.eval().set_attn_implementation("sdpa")
     with torch.no_grad():
         for sample in HELD_OUT:
-            inputs = Collator(False, 0)([sample])
+            inputs = collate([sample], False)
             loss, tokens = compute_summed_loss(trained.model, inputs, inputs.pop("labels"))
             total, count = total + float(loss), count + tokens
     assert get_evaluations(trained)[12] == pytest.approx(total / count, abs=1e-4)
@@ -117,7 +117,7 @@ def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
     def measure(precision, seed):
         path, changes = tmp_path / f"{precision}{seed}", {"precision": precision, "seed": seed}
         trained = train_small(path, samples=samples, held_out=samples, **keys, **changes)
-        ran = trained.to_training_facts("none").ran or {"precision": "float32"}
+        ran = trained.to_training_facts(held_out_split="none").ran or {"precision": "float32"}
         assert ran["precision"] == precision
         return get_evaluations(trained)[50]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiny_tokenizers import TEXT, WITH_START, tokenizer_like
 from workflow_scripts.training.samples import BadSamples
-from workflow_scripts.training.tokenization import cut_sample, make_pair_sample, tokenise_text
+from workflow_scripts.training.tokenization import cut_sample, make_sample, tokenise_text
 
 
 def make_blocks(texts, each_row_ends=True, family="qwen"):
@@ -44,18 +44,17 @@ def test_bad_rows_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("prompt", "counted", "length", "marks", "kinds"),
+    ("start", "length", "marks", "kinds"),
     [
-        ([5, 6, 7], "completion", 9, [False] * 3 + [True] * 2, []),
-        ([5, 6, 7], "all", 9, [False] + [True] * 4, []),
-        ([], "completion", 9, [False, True], []),  # no token precedes the first
-        ([5, 6, 7], "completion", 4, [False] * 3 + [True], ["too long, cut"]),
-        ([5, 6, 7], "completion", 3, None, ["too long, cut", "nothing left that counts"]),
+        (3, 9, [False] * 3 + [True] * 2, []),
+        (0, 9, [False] + [True] * 4, []),  # no token precedes the first
+        (3, 4, [False] * 3 + [True], ["too long, cut"]),
+        (3, 3, None, ["too long, cut", "nothing left that counts"]),
     ],
 )
-def test_pair_counted_tokens(prompt, counted, length, marks, kinds):
-    bad = BadSamples()
-    samples = cut_sample(make_pair_sample(prompt, [8, 9], counted), length, bad)
+def test_counted_tokens(start, length, marks, kinds):
+    bad, tokens = BadSamples(), [5, 6, 7, 8, 9]
+    samples = cut_sample(make_sample(tokens, start), length, bad)
     pairs = [(sample.tokens.tolist(), sample.counted.tolist()) for sample in samples]
-    assert pairs == ([([*prompt, 8, 9][:length], marks)] if marks else [])
+    assert pairs == ([(tokens[:length], marks)] if marks else [])
     assert list(bad) == kinds

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.unit.conftest import placed
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.prompts.files import find_runs, read_run
@@ -10,7 +9,7 @@ from workflow_scripts.settings.prompts.files import find_runs, read_run
 
 @pytest.fixture(scope="session")
 def chat_manifest(world):
-    return placed(world, "Llama-0.3M")
+    return world / "models/miniature/Llama-0.3M/manifest.json"
 
 
 @pytest.fixture(scope="session")
