@@ -38,7 +38,7 @@ class Variance(NamedTuple):
         It is the correlation of two such means over different tasks (the Spearman-Brown formula, and
         the coefficient of generalizability over tasks).
         """
-        if not tasks or math.isnan(self.left):
+        if not tasks:
             return math.nan
         model = max(self.model, 0.0)
         return model / (model + self.left / tasks)
