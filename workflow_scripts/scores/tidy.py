@@ -14,7 +14,7 @@ from workflow_scripts.core.records import Metric, read_records
 from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.influences import Influences, item_errors, list_influences
+from workflow_scripts.scores.influences import item_errors, list_influences
 
 _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
 _ORDER += ["dtype", "commit", *CONDITIONS]
@@ -64,7 +64,7 @@ def collect_scores(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Collect the scores of records and of folders to import, by their names, and their errors from shared items."""
     rows: list[dict[str, Any]] = []
-    influences: list[Influences] = []
+    influences: list[dict[str, Any]] = []
     for fields, metrics, items in read_measured(records, folders, harness_tasks):
         rows += make_rows(fields, metrics)
         influences += list_influences(fields, metrics, items)
