@@ -98,10 +98,9 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
         errors, spread = np.concatenate(predicted, axis=1)
         ratios = errors / spread
         loss = float(np.mean(np.log(spread) + ratios**2 / 2))
-        candidates.append((loss, shrinkage, np.sort(np.abs(ratios))))
-    _, shrinkage, sizes = min(candidates, key=lambda candidate: candidate[0])
-    place = min(int(np.ceil((len(sizes) + 1) * LEVEL)), len(sizes))
-    return shrinkage, float(sizes[place - 1] / NORMAL)
+        place = min(int(np.ceil((len(ratios) + 1) * LEVEL)), len(ratios))
+        candidates.append((loss, shrinkage, float(np.sort(np.abs(ratios))[place - 1] / NORMAL)))
+    return min(candidates)[1:]
 
 
 def _predict_known(standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
