@@ -12,6 +12,7 @@ from workflow_scripts.stats.variance import (
     PARTS,
     RELIABILITIES,
     RELIABLE,
+    count_tasks_needed,
     decompose_variance,
     estimate_training_variance,
 )
@@ -61,13 +62,11 @@ def compute_variance(
                     "smallest": group.smallest,
                     "largest": group.largest,
                     "models": len(scores),
-                    "tasks": variance.tasks,
-                    "observed": variance.model,
-                    "left": variance.left,
-                    "reliability": variance.reliability(variance.tasks),
-                    **variance.shares,
+                    **variance,
                     **{
-                        name: variance.count_tasks_needed(reliability)
+                        name: count_tasks_needed(
+                            variance["observed"], variance["left"], reliability
+                        )
                         for reliability, name in _TASKS_FOR.items()
                     },
                 }
