@@ -6,6 +6,7 @@ User names and passwords are removed from URLs.
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 UNKNOWN = "\ufffd"
@@ -58,6 +59,7 @@ def escape_markdown(text: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", plain(text))
 
 
+@lru_cache(100_000)  # tables repeat the names of models and tasks
 def escape_csv(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would run as a formula."""
     text = plain(text)

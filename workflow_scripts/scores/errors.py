@@ -46,12 +46,8 @@ def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
         scores[name].astype("Float64").astype(float) for name in ("value", "stderr", "n")
     )
     zero = (error == 0) & value.between(lowest, 1)
-    if not zero.any():
-        return scores
     implied = ((1 - value) * (value - lowest) / error**2).where(error > 0)
     n_by_task = n.fillna(implied).groupby([scores["task"], scores["metric"]])
     n = n.fillna(n_by_task.transform("median"))
-    error = error.mask(zero)
-    sized = zero & (n >= 1)
-    error[sized] = compute_share_stderr(value[sized], n[sized], lowest[sized])
+    error = error.mask(zero, compute_share_stderr(value, n.where(n >= 1), lowest))
     return scores.assign(stderr=error.astype("Float64"))

@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any, Self, get_args
 
 import pandas as pd
-from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    Field,
+    FiniteFloat,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
@@ -105,20 +112,20 @@ def read_imported(
 
 def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> list[dict[str, Any]]:
     """Validate each line; all problems are raised together."""
-    rows, problems = [], []
-    for line, record in zip(frame.index, frame.to_dict("records"), strict=True):
-        values = {str(name): value for name, value in record.items() if not pd.isna(value)}
-        try:
-            row = ImportedRow.model_validate(values, context=context)
-        except ValidationError as error:
-            for problem in error.errors():
-                name = ".".join(map(str, problem["loc"])) or record["task"]
-                problems.append(f"{path}, line {line}: {name}: {problem['msg']}.")
-            continue
-        rows.append(row.model_dump())
-    if problems:
-        raise UserError(problems)
-    return rows
+    records = [
+        {str(name): value for name, value in record.items() if not pd.isna(value)}
+        for record in frame.to_dict("records")
+    ]
+    try:
+        rows = TypeAdapter(list[ImportedRow]).validate_python(records, context=context)
+    except ValidationError as error:
+        problems = []
+        for problem in error.errors():
+            row, *names = problem["loc"]
+            name = ".".join(map(str, names)) or records[int(row)]["task"]
+            problems.append(f"{path}, line {frame.index[int(row)]}: {name}: {problem['msg']}.")
+        raise UserError(problems) from None
+    return [row.model_dump() for row in rows]
 
 
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:

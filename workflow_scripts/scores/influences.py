@@ -1,8 +1,7 @@
 """Compute the covariance of scores from sampling a task's items, by task and metric."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,55 +17,40 @@ COLUMNS = dict.fromkeys((*_ROW, "task", "metric"), "string") | {
 }
 
 
-class Influences(NamedTuple):
-    """The influence of each item cluster on a score, and the variance that these items do not show."""
-
-    task: str
-    metric: str
-    row: tuple[str, ...]
-    """Values of `_ROW`."""
-    by_cluster: pd.Series
-    hidden: float
-
-
 def list_influences(
     fields: Mapping[str, Any], metrics: Iterable[Metric], items: pd.DataFrame
-) -> Iterator[Influences]:
+) -> Iterator[dict[str, Any]]:
     """Compute the influence of items on each whole-task score that is a mean over them or Matthews' coefficient.
 
-    `fields` has the columns that the scores share.
+    `fields` has the columns that the scores share. A row adds the influence of each cluster of items, and the variance
+    that these items do not show.
     """
-    row = tuple(fields[name] or "" for name in _ROW)
+    row = {name: fields[name] or "" for name in [*_ROW, "task"]}
     for metric in metrics:
         if len(items) and metric.subset is None and metric.condition is None:
             influences = compute_influences(items, metric)
             if influences is not None:
-                yield Influences(fields["task"], metric.name, row, *influences)
+                by_cluster, hidden = influences
+                yield row | {"metric": metric.name, "by_cluster": by_cluster, "hidden": hidden}
 
 
-def item_errors(influences: Iterable[Influences]) -> pd.DataFrame:
+def item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Compute a row of errors for each score.
 
     All models and protocols of one task and metric, measured or imported, share one covariance, as they answer
     the same items. Training runs of a cell with several seeds are averaged, as their scores are.
     """
-    by_score = defaultdict(list)
-    for influence in influences:
-        by_score[influence.task, influence.metric].append(influence)
-    tables = [_build_table(*key, by_score[key]) for key in sorted(by_score)]
-    empty = pd.DataFrame(columns=list(COLUMNS))
-    return pd.concat(tables or [empty], ignore_index=True).astype(COLUMNS)
-
-
-def _build_table(task: str, metric: str, influences: Sequence[Influences]) -> pd.DataFrame:
-    rows = pd.MultiIndex.from_tuples([influence.row for influence in influences], names=_ROW)
-    by_cluster = pd.concat([influence.by_cluster for influence in influences], axis=1).fillna(0.0)
-    by_cluster = by_cluster.T.set_axis(rows).groupby(level=_ROW).mean()
-    hidden = pd.Series([influence.hidden for influence in influences], rows)
-    hidden = hidden.groupby(level=_ROW).mean()
-    errors = build_measured_errors(by_cluster.to_numpy(), hidden.to_numpy())
-    table = by_cluster.index.to_frame(index=False).assign(task=task, metric=metric)
-    return table.assign(own=errors.own, shared=list(errors.shared))
+    tables = [pd.DataFrame(columns=list(COLUMNS))]
+    rows = pd.DataFrame(influences, columns=[*_ROW, "task", "metric", "by_cluster", "hidden"])
+    for (task, metric), group in rows.groupby(["task", "metric"]):
+        scores = [group[name] for name in _ROW]
+        by_cluster = pd.concat(list(group["by_cluster"]), axis=1).fillna(0.0).T
+        by_cluster = by_cluster.set_axis(group.index).groupby(scores).mean()
+        hidden = group["hidden"].astype(float).groupby(scores).mean()
+        errors = build_measured_errors(by_cluster.to_numpy(), hidden.to_numpy())
+        table = hidden.index.to_frame(index=False).assign(task=task, metric=metric)
+        tables.append(table.assign(own=errors.own, shared=list(errors.shared)))
+    return pd.concat(tables, ignore_index=True).astype(COLUMNS)
 
 
 def compute_influences(items: pd.DataFrame, metric: Metric) -> tuple[pd.Series, float] | None:

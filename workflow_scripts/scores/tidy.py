@@ -1,6 +1,6 @@
 """Collect a study's scores into one tidy table, a row per number, with their standard errors from shared items."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from workflow_scripts.core.records import Metric, read_records
 from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.influences import Influences, item_errors, list_influences
+from workflow_scripts.scores.influences import item_errors, list_influences
 
 _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
 _ORDER += ["dtype", "commit", *CONDITIONS]
@@ -22,14 +22,6 @@ _ORDER += ["dtype", "commit", *CONDITIONS]
 
 def sort_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.sort_values(_ORDER, ignore_index=True, kind="stable")
-
-
-def make_rows(fields: dict[str, Any], metrics: Iterable[Metric]) -> list[dict[str, Any]]:
-    """Build a row for each metric; `fields` has the columns that they share."""
-    return [
-        fields | (metric.condition or Condition()).model_dump() | describe_score(metric)
-        for metric in metrics
-    ]
 
 
 def describe_score(score: Metric) -> dict[str, Any]:
@@ -64,9 +56,11 @@ def collect_scores(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Collect the scores of records and of folders to import, by their names, and their errors from shared items."""
     rows: list[dict[str, Any]] = []
-    influences: list[Influences] = []
+    influences: list[dict[str, Any]] = []
     for fields, metrics, items in read_measured(records, folders, harness_tasks):
-        rows += make_rows(fields, metrics)
+        for metric in metrics:
+            condition = metric.condition or Condition()
+            rows.append(fields | condition.model_dump() | describe_score(metric))
         influences += list_influences(fields, metrics, items)
     scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
     return sort_scores(replace_zero_stderr(scores)), item_errors(influences)

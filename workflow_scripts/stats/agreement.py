@@ -9,10 +9,24 @@ Pairs = tuple[np.ndarray, np.ndarray]  # positions of the first and second model
 _MAX_COMPARED = 1000  # models; beyond this, sorting is faster than comparing all pairs
 
 
-def compare_pairs(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Compare the models of each pair (rows) on each task: 1, -1, or 0 if they are tied or a score is missing."""
-    first, second = pairs
-    return np.nan_to_num(np.sign(values[first] - values[second]))
+def compare_scores(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Compare scores: 1, -1, or 0 if they are tied or one is missing.
+
+    Sums over up to 16 million pairs of models are exact in float32, which is faster.
+    """
+    return np.subtract(first > second, first < second, dtype=np.float32)
+
+
+def compare_all(values: np.ndarray) -> np.ndarray:
+    """Compare each two of the models (rows), in both directions: [task, model, model]."""
+    by_task = np.ascontiguousarray(values.T)
+    return compare_scores(by_task[:, :, None], by_task[:, None])
+
+
+def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Sum a number for each pair of models, [a, model, model], over the pairs that column b of `measured` has."""
+    mask = measured.astype(np.float32)
+    return (numbers @ mask * mask).sum(axis=1).astype(float)
 
 
 def pair_all(models: int) -> Pairs:
@@ -28,15 +42,20 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
     such pair or a task ties all of them. With `pairs`, only these pairs of models are counted.
     """
     values = scores.to_numpy(dtype=float)
-    if pairs is None and len(values) > _MAX_COMPARED:
-        return pd.DataFrame(values, columns=scores.columns).corr(method="kendall")
-    first, second = pairs or pair_all(len(values))
-    order = compare_pairs(values, (first, second))
     measured = ~np.isnan(values)
-    # [a, b]: pairs untied on a, measured on b.
-    ordered = np.abs(order).T @ (measured[first] & measured[second])
+    if pairs is not None:
+        first, second = pairs
+        order = compare_scores(values[first], values[second]).T
+        # [a, b]: pairs untied on a, measured on b.
+        untied = (np.abs(order) @ (measured[first] & measured[second])).astype(float)
+    elif len(values) > _MAX_COMPARED:
+        return scores.corr(method="kendall")
+    else:
+        order = compare_all(values)
+        untied = sum_pairs(np.abs(order), measured)
+        order = order.reshape(values.shape[1], len(values) ** 2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau = order.T @ order / np.sqrt(ordered * ordered.T)
+        tau = order @ order.T / np.sqrt(untied * untied.T)
     return pd.DataFrame(tau, scores.columns, scores.columns)
 
 

@@ -1,10 +1,8 @@
 """Impute missing values of rows from one multivariate normal distribution, with their standard errors."""
 
-from statistics import NormalDist
-
 import numpy as np
 
-from workflow_scripts.stats.significance import LEVEL, TAILS
+from workflow_scripts.stats.significance import LEVEL, NORMAL
 
 # Candidate weights of the mean correlation in each correlation; cross-validation chooses one.
 _SHRINKAGES = (0.05, 0.15, 0.3, 0.6, 1.0)
@@ -33,11 +31,10 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if standard.size:
         sample = standard
         if len(standard) > _MAX_ROWS:
-            order = np.random.default_rng(_SEED).permutation(len(standard))
-            sample = standard[order[:_MAX_ROWS]]
+            sample = np.random.default_rng(_SEED).permutation(standard)[:_MAX_ROWS]
         shrinkage, width = _choose(sample)
         mean, covariance = _fit(sample, shrinkage, _MAX_ROUNDS)
-        expected[:, varying], inverses = _fill(standard, mean, covariance)
+        expected[:, varying], _, inverses = _condition(standard, mean, covariance)
         explained = np.einsum("ta,mab,bt->mt", covariance, inverses, covariance, optimize=True)
         stderr[:, varying] = width * np.sqrt((np.diag(covariance) - explained).clip(min=0))
     return (
@@ -46,32 +43,25 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _fill(
+def _condition(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Fill the gaps of the rows; also return the inverse of each row's C_oo, with zeros for the gaps."""
-    weights, inverses = _solve(standard, mean, covariance)
-    return np.where(np.isnan(standard), mean + weights @ covariance, standard), inverses
-
-
-def _solve(
-    standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute C_oo^-1 (x_o - m_o) and C_oo^-1 of each row, with zeros for the gaps."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fill the gaps of the rows; also return C_oo^-1 (x_o - m_o) and C_oo^-1 of each row, with zeros for the gaps."""
     observed = ~np.isnan(standard)
     inside = observed[:, :, None] & observed[:, None, :]
     # Ones on the diagonal of the gaps make the blocks invertible.
     blocks = np.where(inside, covariance, ~observed[:, None] * np.eye(standard.shape[1]))
     inverses = np.where(inside, np.linalg.inv(blocks), 0.0)
     centred = np.where(observed, standard - mean, 0.0)
-    return np.einsum("ma,mab->mb", centred, inverses), inverses
+    weights = np.einsum("ma,mab->mb", centred, inverses)
+    return np.where(observed, standard, mean + weights @ covariance), weights, inverses
 
 
 def _fit(standard: np.ndarray, shrinkage: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
     mean = np.nansum(standard, axis=0) / (~np.isnan(standard)).sum(axis=0).clip(min=1)
     covariance = (np.eye(standard.shape[1]) + 1) / 2
     for _ in range(rounds):
-        filled, inverses = _fill(standard, mean, covariance)
+        filled, _, inverses = _condition(standard, mean, covariance)
         residual = len(standard) * covariance - covariance @ inverses.sum(axis=0) @ covariance
         mean, previous = filled.mean(axis=0), covariance
         centred = filled - mean
@@ -108,15 +98,14 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
         errors, spread = np.concatenate(predicted, axis=1)
         ratios = errors / spread
         loss = float(np.mean(np.log(spread) + ratios**2 / 2))
-        candidates.append((loss, shrinkage, np.sort(np.abs(ratios))))
-    _, shrinkage, sizes = min(candidates, key=lambda candidate: candidate[0])
-    place = min(int(np.ceil((len(sizes) + 1) * LEVEL)), len(sizes))
-    return shrinkage, float(sizes[place - 1] / NormalDist().inv_cdf(TAILS[1]))
+        place = min(int(np.ceil((len(ratios) + 1) * LEVEL)), len(ratios))
+        candidates.append((loss, shrinkage, float(np.sort(np.abs(ratios))[place - 1] / NORMAL)))
+    return min(candidates)[1:]
 
 
 def _predict_known(standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Compute the error and its standard deviation of each known cell, predicted from the others of its row."""
-    weights, inverses = _solve(standard, mean, covariance)
+    _, weights, inverses = _condition(standard, mean, covariance)
     observed = ~np.isnan(standard)
     precision = np.diagonal(inverses, axis1=1, axis2=2)[observed]
     return np.stack([weights[observed] / precision, precision**-0.5])

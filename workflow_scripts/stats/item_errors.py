@@ -25,11 +25,10 @@ class ItemErrors:
         return (self.shared**2).sum(axis=1) + self.own**2
 
     def compute_difference_variance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Compute the variance of the difference of each pair of models, by position; 0 for a model and itself."""
+        """Compute the variance of the difference of each pair of different models, by position."""
         covariance = np.einsum("pk,pk->p", self.shared[first], self.shared[second])
         variances = self.variances
-        variance = variances[first] + variances[second] - 2 * covariance
-        return np.where(first == second, 0.0 * variance, variance.clip(0))
+        return (variances[first] + variances[second] - 2 * covariance).clip(0)
 
     def drawn(self, common: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Compute the change of each score on resampled items; both arguments are standard normal numbers."""

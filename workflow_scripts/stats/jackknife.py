@@ -28,11 +28,10 @@ def group_families(families: pd.Series) -> tuple[np.ndarray, str]:
 
     A model of unknown family is a separate group. More than 64 groups are merged into 24 at random.
     """
-    names = families.astype(object).reset_index(drop=True)
-    groups, unit = pd.factorize(names.fillna(names.index.to_series()))[0], "families"
-    if groups.max(initial=-1) + 1 < _MIN_FAMILIES:
-        groups, unit = np.arange(len(groups)), "models"
-    count = groups.max(initial=-1) + 1
+    groups, names = pd.factorize(families.astype(object).fillna(families.index.to_series()))
+    count, unit = len(names), "families"
+    if count < _MIN_FAMILIES:
+        groups, count, unit = np.arange(len(families)), len(families), "models"
     if count <= _MAX_GROUPS:
         return groups, unit
     return (np.random.default_rng(0).permutation(count) % _RANDOM_GROUPS)[groups], "groups"

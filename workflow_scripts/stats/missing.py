@@ -61,8 +61,6 @@ def _fill_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     result = errors.copy()
     if measured.sum() >= FEWEST:
         for row in np.flatnonzero(~np.isnan(values) & np.isnan(errors)):
-            nearest = np.argsort(np.abs(values[measured] - values[row]), kind="stable")[
-                :_NEIGHBOURS
-            ]
-            result[row] = np.median(errors[measured][nearest])
+            nearest = np.abs(values[measured] - values[row]).argsort(kind="stable")
+            result[row] = np.median(errors[measured][nearest[:_NEIGHBOURS]])
     return result

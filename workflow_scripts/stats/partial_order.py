@@ -16,6 +16,7 @@ def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
     above nor below another.
     """
     values, models = errors.scores.to_numpy(dtype=float), np.arange(len(errors.scores))
+    # No model is above itself, whatever the error of that difference: it is 0.
     above = [
         values[model] - values
         > SIGNIFICANT * errors.compute_difference_stderrs(np.full_like(models, model), models)

@@ -8,11 +8,11 @@ import pandas as pd
 from workflow_scripts.stats.jackknife import group_families
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ridge_by_family import (
-    NORMAL,
     RidgeFit,
     fit_ridge,
     predict_held_out,
 )
+from workflow_scripts.stats.significance import NORMAL
 
 
 class Fitted(NamedTuple):
@@ -29,7 +29,7 @@ class Fitted(NamedTuple):
 
 def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
     """Fit the prediction of models measured on these tasks."""
-    values = panel[[task for task in panel if task in tasks]]
+    values = panel.loc[:, panel.columns.isin(tasks)]
     scores = values.to_numpy(dtype=float)
     standard = (scores - scores.mean(axis=0)) / scores.std(axis=0)
     target = principal_components(panel).scores["PC1"].to_numpy()
@@ -55,10 +55,10 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, 
     panel, learned = fitted.values, fitted.learned
     scores, spread = measured.reindex(panel.columns).astype(float), panel.std(ddof=0)
     standard = ((scores - panel.mean()) / spread).to_numpy()[None]
-    pc1 = float(learned.predicted(standard)[0])
+    pc1, panel_width = (float(numbers[0]) for numbers in learned.predict(standard))
     errors = stderrs.reindex(panel.columns).astype(float) / spread * learned.weights[1:]
     own_width = NORMAL * np.sqrt((errors**2).sum())
-    half_width = float(np.hypot(learned.half_width(standard)[0], own_width))
+    half_width = float(np.hypot(panel_width, own_width))
     low, high = pc1 - half_width, pc1 + half_width
     rank, best_rank, worst_rank = (1 + int((fitted.target > end).sum()) for end in (pc1, high, low))
     outside = (scores < panel.min()) | (scores > panel.max())

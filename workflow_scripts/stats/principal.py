@@ -29,8 +29,6 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
 
     Missing cells are not allowed.
     """
-    if scores.isna().to_numpy().any():
-        raise ValueError("scores has missing cells; expected none, as none is filled.")
     standard = _standardise(scores.to_numpy(dtype=float))
     left, singular, right = np.linalg.svd(standard, full_matrices=False)
     signs = np.where(right.sum(axis=1) < 0, -1.0, 1.0)

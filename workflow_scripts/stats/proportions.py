@@ -7,7 +7,7 @@ import numpy as np
 from workflow_scripts.stats.partial_order import SIGNIFICANT
 
 
-def standard_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
+def _compute_stderr(value: Any, n: Any, lowest: Any) -> np.ndarray:
     """Compute the standard error of a score on `n` items from its value.
 
     For an accuracy p (lowest 0) it is sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such
@@ -15,7 +15,6 @@ def standard_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     frequent, where r = 2p - 1, and approximate otherwise. Both are sqrt((1 - v) (v - lowest) / n) with
     highest value 1.
     """
-    value, n, lowest = _to_floats(value, n, lowest)
     return np.sqrt((1 - value) * (value - lowest) / n)
 
 
@@ -25,7 +24,6 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
     It contains each q with |p - q| <= z sqrt(q (1 - q) / n), z = 1.96. For a coefficient r on [-1, 1]
     (lowest -1) it is the interval of (r + 1) / 2, scaled back.
     """
-    value, n, lowest = _to_floats(value, n, lowest)
     share, weight = (value - lowest) / (1 - lowest), SIGNIFICANT**2 / n
     center = (share + weight / 2) / (1 + weight)
     half_width = np.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
@@ -35,7 +33,7 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
 
 def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute the usual standard error, or if that is 0, half the width of Wilson's interval over z."""
-    plain = standard_error(value, n, lowest)
+    plain = _compute_stderr(value, n, lowest)
     low, high = wilson(value, n, lowest)
     return np.where(plain > 0, plain, (high - low) / (2 * SIGNIFICANT))
 
@@ -63,8 +61,8 @@ def compute_baseline_z(
     value, error, baseline, n, lowest = _to_floats(value, error, baseline, n, lowest)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (1 - lowest) / n
-        at_baseline = standard_error(np.clip(baseline, lowest + step, 1 - step), n, lowest)
-        plain, own = standard_error(value, n, lowest), np.where(error > 0, error, np.nan)
+        at_baseline = _compute_stderr(np.clip(baseline, lowest + step, 1 - step), n, lowest)
+        plain, own = _compute_stderr(value, n, lowest), np.where(error > 0, error, np.nan)
         wider = np.fmax(np.where(plain > 0, own / plain, 1.0), 1.0)
         is_fraction = ~np.isnan(n) & (value >= lowest) & (value <= 1)
         null = np.where(is_fraction, at_baseline * wider, own)

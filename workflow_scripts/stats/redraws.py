@@ -1,18 +1,19 @@
 """Compute intervals and ceilings of the agreement of tasks by resampling items and training runs."""
 
+from collections.abc import Iterator
 from itertools import islice, pairwise
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.agreement import compare_pairs, mean_agreement, pair_all
+from workflow_scripts.stats.agreement import compare_all, mean_agreement, sum_pairs
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.significance import TAILS
 
 Interval = tuple[float, float]  # both ends; NaN if it cannot be computed
 
 
-def bootstrap_agreement(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
+def bootstrap_agreement(errors: ScoreErrors, draws: int, seed: int) -> Interval:
     """Compute the bootstrap interval of the mean agreement over items and training runs.
 
     Resampled scores have additional noise and so agree less. Therefore the deviations of the samples from their
@@ -24,7 +25,7 @@ def bootstrap_agreement(errors: ScoreErrors, draws: int, seed: int = 0) -> Inter
 
 
 def bootstrap_agreement_rise(
-    first: ScoreErrors, second: ScoreErrors, draws: int, seed: int = 0
+    first: ScoreErrors, second: ScoreErrors, draws: int, seed: int
 ) -> Interval:
     """Compute the interval of the second's mean agreement minus the first's, for these models.
 
@@ -43,30 +44,25 @@ def _redraw_means(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
 
 def _center(value: float, samples: np.ndarray) -> Interval:
     """Set the 95% range of the samples around the measured value, which it always contains."""
-    if np.isnan(samples).mean() > 0.5 or np.isnan(value):
-        return float("nan"), float("nan")
-    low, high = np.nanquantile(samples, TAILS) - np.nanmean(samples)
+    low, high = np.quantile(samples, TAILS) - samples.mean()
     return float(value + min(low, 0.0)), float(value + max(high, 0.0))
 
 
-def compute_self_agreement(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Series:
+def compute_self_agreement(errors: ScoreErrors, draws: int, seed: int) -> pd.Series:
     """Compute each task's mean tau-b between its measured and its resampled scores.
 
-    Cells without an error are left out; NaN if fewer than two models remain. With many models a random subset is used.
+    NaN if fewer than two models have a score. With many models a random subset is used.
     """
     errors = errors.sampled()
-    pairs, total = pair_all(len(errors.scores)), 0.0
-    measured = compare_pairs(errors.scores.where(errors.stderrs.notna()).to_numpy(float), pairs)
+    measured = compare_all(errors.scores.to_numpy(float))
+    everywhere = np.ones((len(errors.scores), 1))
     # Skip the first sample, so that these are the later sample of each pair in compute_agreement_ceiling.
-    for sample in islice(errors.drawn(draws + 1, seed), 1, None):
-        redrawn = compare_pairs(sample, pairs)
-        ordered = np.abs(measured).sum(axis=0) * np.abs(redrawn).sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            total += (measured * redrawn).sum(axis=0) / np.sqrt(ordered)
-    return pd.Series(total / draws, errors.scores.columns)
+    orders = islice(_redraw_orders(errors, draws, seed), 1, None)
+    taus = [_correlate(measured, order, everywhere)[:, 0] for order in orders]
+    return pd.Series(sum(taus) / draws, errors.scores.columns)
 
 
-def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
+def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int) -> pd.DataFrame:
     """Compute the agreement of two tasks if they differed only by items and training runs: sqrt(r_a r_b).
 
     The reliability r of a task is the agreement tau_b(x', x'') of two resamples of it, over the models that both
@@ -77,16 +73,19 @@ def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int = 0) ->
     """
     sample = errors.sampled()
     draws = draws if sample is errors else max(draws // 5, 1)
-    measured = sample.scores.notna().to_numpy(dtype=bool)
-    pairs = first, second = pair_all(len(measured))
-    both = (measured[first] & measured[second]).astype(float)
-    total = np.zeros((both.shape[1], both.shape[1]))
-    orders = (compare_pairs(values, pairs) for values in sample.drawn(draws + 1, seed))
-    for order, redrawn in pairwise(orders):
-        # [a, b]: pairs of models untied on task a and measured on both tasks.
-        ordered = (np.abs(order).T @ both) * (np.abs(redrawn).T @ both)
-        with np.errstate(invalid="ignore"):
-            total += (order * redrawn).T @ both / np.sqrt(ordered)
-    reliability = (total / draws).clip(min=0)
-    tasks = sample.scores.columns
+    measured, tasks = sample.scores.notna().to_numpy(), sample.scores.columns
+    orders = pairwise(_redraw_orders(sample, draws, seed))
+    taus = [_correlate(order, redrawn, measured) for order, redrawn in orders]
+    reliability = np.clip(sum(taus) / draws, 0, None)
     return pd.DataFrame(np.sqrt(reliability * reliability.T), tasks, tasks)
+
+
+def _redraw_orders(errors: ScoreErrors, draws: int, seed: int) -> Iterator[np.ndarray]:
+    return map(compare_all, errors.drawn(draws + 1, seed))
+
+
+def _correlate(order: np.ndarray, other: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Compute tau-b [a, b] of task a between two samples, over the pairs of models that column b has."""
+    untied = sum_pairs(np.abs(order), measured) * sum_pairs(np.abs(other), measured)
+    with np.errstate(invalid="ignore"):
+        return sum_pairs(order * other, measured) / np.sqrt(untied)

@@ -16,7 +16,7 @@ _QUANTILE = 0.8  # quantile of a task's absolute differences that defines its us
 _TAIL_SHARE = 0.04
 _MIN_DIFFERENCES = 5  # fewest differences of a task, family or size for a quantile
 _ROUNDS = 3  # iterations over tasks, families and sizes, enough to converge
-_SIZES = (0.6e9, 2e9, 5e9)  # parameters that separate the size bands
+_SIZES = (0.0, 0.6e9, 2e9, 5e9, np.inf)  # ends of the size bands, in parameters
 _PRECISION = 6e-5  # rounding error of scores printed to a hundredth of a percent
 _BOOTSTRAP_DRAWS, _SEED = 200, 0
 
@@ -83,11 +83,6 @@ def subtract_task_lines(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.D
     return differences.apply(subtract_line)
 
 
-def size_band(parameters: float) -> int:
-    """Return the band of a model's size: below 0.6 B, below 2 B, below 5 B, or larger."""
-    return int(np.searchsorted(_SIZES, parameters, side="right"))
-
-
 def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Reruns:
     """Estimate from the pair's differences how far a further run may be from either.
 
@@ -101,8 +96,8 @@ def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Re
     sizes = differences.abs()
     sizes = sizes.loc[:, sizes.notna().sum() >= _MIN_DIFFERENCES]
     index, count = sizes.index.append(models.index.difference(sizes.index)), len(sizes)
-    bands = models["parameters"].map(size_band, na_action="ignore")
-    kinds = pd.DataFrame({"family": models["family"], "size": bands}).reindex(index)
+    kinds = models.reindex(index, columns=["family", "parameters"])
+    kinds["size"] = pd.cut(kinds.pop("parameters").astype(float), _SIZES, right=False)
     values = sizes.reindex(index).to_numpy()
     factors = _estimate_factors(values, kinds)
     scaled = values / factors[:, None]
@@ -129,7 +124,7 @@ def _estimate_factors(sizes: np.ndarray, kinds: pd.DataFrame) -> np.ndarray:
     unknown family or size, or for too few differences.
     """
     factors = {column: np.ones(len(sizes)) for column in kinds}
-    for _ in range(_ROUNDS if kinds.notna().to_numpy().any() else 0):
+    for _ in range(_ROUNDS):
         scaled = sizes / (factors["family"] * factors["size"])[:, None]
         ratios = sizes / _find_usual(scaled)
         for column, other in (("size", "family"), ("family", "size")):

@@ -1,14 +1,12 @@
 """Ridge regression over models, with its prediction error on unseen model families."""
 
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from workflow_scripts.stats.significance import TAILS
+from workflow_scripts.stats.significance import NORMAL
 
-NORMAL = NormalDist().inv_cdf(TAILS[1])  # half-width of a 95% interval in standard deviations
 # Ridge penalties to choose from, as fractions of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 FEWEST = 4  # fewest models of a family for a separate mean squared error
@@ -28,15 +26,13 @@ class RidgeFit(NamedTuple):
     """The largest prediction; beyond it errors are not assumed to shrink further."""
     spread: float
 
-    def predicted(self, models: np.ndarray) -> np.ndarray:
-        return _add_constant(models) @ self.weights
-
-    def half_width(self, models: np.ndarray) -> np.ndarray:
-        """Compute the half-width of the 95% interval around each prediction."""
+    def predict(self, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predict models, and compute the half-width of the 95% interval around each prediction."""
         design = _add_constant(models)
+        predicted = design @ self.weights
         leverage = (design @ self.inverse * design).sum(axis=1)
-        predicted = np.minimum(design @ self.weights, self.top)
-        return NORMAL * self.spread * _model_size(self.slope, predicted, leverage)
+        size = _model_size(self.slope, np.minimum(predicted, self.top), leverage)
+        return predicted, NORMAL * self.spread * size
 
 
 def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> RidgeFit:
@@ -91,8 +87,8 @@ def predict_held_out(
     for family in np.unique(families):
         others = families != family
         scores = choose(others)
-        learned, own = fit_ridge(scores[others], target[others], families[others]), scores[~others]
-        predicted[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
+        learned = fit_ridge(scores[others], target[others], families[others])
+        predicted[~others] = np.column_stack(learned.predict(scores[~others]))
     return predicted
 
 

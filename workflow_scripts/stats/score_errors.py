@@ -70,11 +70,11 @@ class ScoreErrors:
     def compute_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Compute standard errors of first minus second (models by position), with pairs in rows, tasks in columns.
 
-        They satisfy the triangle inequality: for three models, the error of one difference is at most the
-        sum of the other two.
+        The models of a pair are different. The errors satisfy the triangle inequality: for three models, the error
+        of one difference is at most the sum of the other two.
         """
         training = self.training.to_numpy(dtype=float) ** 2
-        variance = np.where((first == second)[:, None], 0.0, training[first] + training[second])
+        variance = training[first] + training[second]
         for column, task in enumerate(self.scores):
             variance[:, column] += self.items[task].compute_difference_variance(first, second)
         return np.sqrt(variance)

@@ -1,68 +1,31 @@
 """Components of the variance of scores: model, model-task interaction, items, and training."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-PARTS = ("model", "together", "items", "training")
+PARTS = ["model", "together", "items", "training"]
 RELIABLE = 0.9  # reliability of a mean over tasks that figures and text use
 RELIABILITIES = (0.8, RELIABLE, 0.95)
 
 
-class Variance(NamedTuple):
-    """Components of the variance of standardised scores; NaN where unknown."""
-
-    model: float
-    left: float
-    """Residual variance after model and task: the sum of the three components below."""
-    together: float
-    """Interaction of model and task, including `items` and `training` if they are unknown.
-
-    Negative if `items` and `training` exceed the residual variance.
-    """
-    items: float
-    training: float
-    tasks: int
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Fractions of the sum of the components, clipped at 0; NaN if the sum is 0."""
-        parts = pd.Series(self._asdict())[list(PARTS)].clip(lower=0)
-        return (parts / (parts.sum() or math.nan)).to_dict()
-
-    def reliability(self, tasks: int) -> float:
-        """Compute the reliability m / (m + l / T), from 0 to 1, of the models' means over T similar tasks.
-
-        It is the correlation of two such means over different tasks (the Spearman-Brown formula, and
-        the coefficient of generalizability over tasks).
-        """
-        if not tasks or math.isnan(self.left):
-            return math.nan
-        model = max(self.model, 0.0)
-        return model / (model + self.left / tasks)
-
-    def count_tasks_needed(self, reliability: float) -> float:
-        """Compute the number of tasks needed for this reliability; NaN if the model variance is not positive."""
-        if not self.model > 0:
-            return math.nan
-        odds = reliability / (1 - reliability)
-        return max(float(math.ceil(odds * self.left / self.model - 1e-9)), 1.0)
-
-
 def decompose_variance(
     scores: pd.DataFrame, stderrs: pd.DataFrame, training: pd.DataFrame | None = None
-) -> Variance:
+) -> dict[str, float]:
     """Split the variance of scores, each task standardised over the models, by the method of moments.
 
-    In z = model + task + residual, the mean square of the residual is the sum of the model-task
-    interaction, item sampling and training noise. The variance of models is the variance within a task (1,
-    as tasks are standardised) minus the residual's. The item component is the mean square of the standardised
+    In z = model + task + residual, the mean square of the residual (`left`) is the sum of the model-task
+    interaction, item sampling and training noise. The variance of models (`observed`) is the variance within a task
+    (1, as tasks are standardised) minus the residual's. The item component is the mean square of the standardised
     standard errors, the training component the mean variance in `training` (`estimate_training_variance` computes it
-    from two runs), and the interaction is the remainder. Missing cells are allowed. Item errors are treated as
-    independent between models; as all models answer the same items, part of them belongs to the task, so the item
-    component is an overestimate.
+    from two runs), and the interaction is the remainder; it includes what is unknown. Missing cells are allowed. Item
+    errors are treated as independent between models; as all models answer the same items, part of them belongs to the
+    task, so the item component is an overestimate.
+
+    The PARTS are fractions of the sum of the components, clipped at 0. The reliability of the models' means over T
+    tasks is m / (m + l / T), from 0 to 1: the correlation of two such means over different tasks (the Spearman-Brown
+    formula, and the coefficient of generalizability over tasks).
     """
     spread = scores.std(ddof=1)
     spread = spread[spread > 1e-12]
@@ -71,7 +34,23 @@ def decompose_variance(
     items = _mean((stderrs[spread.index] / spread).where(values.notna()) ** 2)
     chance = math.nan if training is None else _mean(training[spread.index] / spread**2)
     together = left - float(np.nansum([items, chance]))
-    return Variance(1 - left, left, together, items, chance, len(spread))
+    parts = pd.Series([1 - left, together, items, chance], PARTS).clip(lower=0)
+    model, tasks = max(1 - left, 0.0), len(spread)
+    return {
+        "tasks": tasks,
+        "observed": 1 - left,
+        "left": left,
+        "reliability": model / (model + left / tasks) if tasks else math.nan,
+        **(parts / (parts.sum() or math.nan)).to_dict(),
+    }
+
+
+def count_tasks_needed(model: float, left: float, reliability: float) -> float:
+    """Compute the number of tasks needed for this reliability; NaN if the model variance is not positive."""
+    if not model > 0:
+        return math.nan
+    odds = reliability / (1 - reliability)
+    return max(float(math.ceil(odds * left / model - 1e-9)), 1.0)
 
 
 def compute_residual_variance(values: np.ndarray) -> float:

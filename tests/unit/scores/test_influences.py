@@ -9,7 +9,6 @@ from sklearn.metrics import matthews_corrcoef
 
 from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.scores.influences import (
-    Influences,
     compute_least_variance,
     get_row_errors,
     item_errors,
@@ -19,7 +18,7 @@ from workflow_scripts.scores.influences import (
 FIELDS = dict.fromkeys(("study", "protocol", "variant", "dtype", "commit"), "")
 
 
-def score_answers(gold, predictions, clusters=None, same_model=False) -> Iterator[Influences]:
+def score_answers(gold, predictions, clusters=None, same_model=False) -> Iterator[dict]:
     """Score each model's answers by accuracy, and by Matthews' coefficient if both answers are correct for some."""
     for model, prediction in enumerate(predictions):
         right = (gold == prediction).astype(float)

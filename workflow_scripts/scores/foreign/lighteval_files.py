@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text
@@ -58,18 +59,14 @@ def read(
 
 def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[ImportedScore]:
     """Average the scores of a task's parts, weighted by their numbers of questions."""
-    total = sum(sizes)
+    table, total = pd.DataFrame(parts), sum(sizes)
     weights = np.array(sizes) / total if total else np.ones(1)
     for name in parts[0]:
         if not name.endswith("_stderr"):
-            values, errors = (
-                weights * [part.get(key, np.nan) for part in parts]
-                for key in (name, f"{name}_stderr")
-            )
-            stderr = float(np.linalg.norm(errors))
+            stderr = float(np.linalg.norm(weights * table.get(f"{name}_stderr", np.nan)))
             yield ImportedScore(
                 name=name,
-                value=values.sum(),
+                value=float(weights @ table[name]),
                 stderr=None if np.isnan(stderr) else stderr,
                 n=total or None,
             )

@@ -28,10 +28,10 @@ def read(
     """Read each task, and each scored task group with the items of its members."""
     groups = content.get("group_subtasks") or {}
     results = (content.get("groups") or {}) | content["results"]
-    scored = {name for name, scores in results.items() if any("," in key for key in scores)}
+    scored = [name for name, scores in results.items() if any("," in key for key in scores)]
     members = {name for group in scored for name in _list_members(group, groups)}
     config, counts = content["config"], content["n-samples"]
-    for task in [name for name in results if name in scored - members]:
+    for task in [name for name in scored if name not in members]:
         clusters = tasks.get(names.get("lm_eval", {}).get(task, ""), {}).get("cluster", [])
         leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]
         n = sum(counts[leaf]["effective"] for leaf in leaves)

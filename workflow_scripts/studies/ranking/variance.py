@@ -12,6 +12,7 @@ from workflow_scripts.stats.variance import (
     PARTS,
     RELIABILITIES,
     RELIABLE,
+    count_tasks_needed,
     decompose_variance,
     estimate_training_variance,
 )
@@ -59,15 +60,13 @@ def compute_variance(
                     "origins": grid.origins,
                     **group._asdict(),
                     "models": len(scores),
-                    "tasks": variance.tasks,
-                    "observed": variance.model,
-                    "left": variance.left,
-                    "reliability": variance.reliability(variance.tasks),
-                    **variance.shares,
+                    **variance,
                 }
             )
             for reliability, name in _TASKS_FOR.items():
-                rows[-1][name] = variance.count_tasks_needed(reliability)
+                rows[-1][name] = count_tasks_needed(
+                    variance["observed"], variance["left"], reliability
+                )
     return pd.DataFrame(rows)
 
 
