@@ -28,7 +28,7 @@ def is_timed(path: Path) -> bool:
 
 def read_stable_bytes(path: Path) -> bytes:
     if path.suffix == ".json" and {"records", "outputs"} & set(path.parts):
-        return read_record(path).serialize_stable()
+        return read_record(path).serialize_stable().encode()
     if path.suffix == ".json" and path.parent.name == "training":
         record = read_training_record(path)
         return record.model_dump_json(exclude={"volatile", "speed"}).encode()

@@ -23,12 +23,8 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def hash_bytes(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def hash_text(text: str) -> str:
-    return hash_bytes(text.encode())
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def format_canonical_json(value: Any) -> str:

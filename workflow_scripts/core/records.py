@@ -27,11 +27,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
     describe_alteration,
     format_canonical_json,
-    hash_bytes,
     hash_file,
+    hash_text,
     write_json,
 )
-from workflow_scripts.core.items import Item, read_items, write_items
+from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.measurement_conditions import Condition
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -141,18 +141,18 @@ class ChecksummedModel(StrictModel):
     if TYPE_CHECKING:  # subclasses declare the field, because field order is the order in the file
         volatile: RunMetadata
 
-    def serialize_stable(self) -> bytes:
-        """Serialize all fields but the volatile block; two runs of the same measurement give equal bytes."""
-        return format_canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
+    def serialize_stable(self) -> str:
+        """Serialize all fields but the volatile block; two runs of the same measurement give equal texts."""
+        return format_canonical_json(self.model_dump(mode="json", exclude={"volatile"}))
 
     def write(self, path: Path) -> Self:
-        seal = {"stable_sha256": hash_bytes(self.serialize_stable())}
+        seal = {"stable_sha256": hash_text(self.serialize_stable())}
         sealed = self.model_copy(update={"volatile": self.volatile.model_copy(update=seal)})
         write_json(path, sealed.model_dump(mode="json"))
         return sealed
 
     def refuse_altered(self, path: Path) -> None:
-        if self.volatile.stable_sha256 != hash_bytes(self.serialize_stable()):
+        if self.volatile.stable_sha256 != hash_text(self.serialize_stable()):
             raise UserError(f"{path} was altered: it is not what its own sha256 says.")
 
 
@@ -189,20 +189,22 @@ class FailedRecord(StrictModel):
 def write_record(path: Path, items: list[Item], **fields) -> Record:
     """Write the items, then the record with their checksum; raise UserError if a metric's `n` is wrong."""
     items_path = path.with_suffix(".parquet")
-    _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
+    _check_counts(path, fields["metrics"], items)
     write_items(items_path, items)
     file = ItemsFile(file=items_path.name, sha256=hash_file(items_path), n=len(items))
     return Record(items=file, **fields).write(path)
 
 
 def read_record(path: Path) -> Record | FailedRecord:
-    """Read a record and check it against its items; every error names the file.
+    """Read a record and compare it and its items with their checksums; every error names the file.
 
     A failed cell gives a FailedRecord, which the caller must handle.
     """
     record = read_record_numbers(path)
     if isinstance(record, Record):
-        _check_items(path, record)
+        if problem := describe_alteration(path.with_name(record.items.file), record.items.sha256):
+            raise UserError(problem)
+        record.refuse_altered(path)
     return record
 
 
@@ -257,25 +259,9 @@ def name_file_in_errors(path: Path) -> Iterator[None]:
         raise UserError(f"{path} is not a JSON record ({error}).") from None
 
 
-def _check_items(path: Path, record: Record) -> None:
-    items_path = path.with_name(record.items.file)
-    if problem := describe_alteration(items_path, record.items.sha256):
-        raise UserError(problem)
-    items = read_items(items_path).select(["subset", "condition"]).to_pylist()
-    if len(items) != record.items.n:
-        raise UserError(f"{items_path} has {len(items)} items; its record says {record.items.n}.")
-    groups = [
-        (item["subset"], item["condition"] and Condition(**item["condition"])) for item in items
-    ]
-    _check_counts(path, record.metrics, groups)
-    record.refuse_altered(path)
-
-
-def _check_counts(
-    path: Path, metrics: tuple[Metric, ...], groups: list[tuple[str | None, Condition | None]]
-) -> None:
+def _check_counts(path: Path, metrics: tuple[Metric, ...], items: list[Item]) -> None:
     """Raise UserError if a metric's `n` is not the number of its items."""
-    counts = Counter(groups)
+    counts = Counter((item.subset, item.condition) for item in items)
     for metric in metrics:
         expected = sum(
             count

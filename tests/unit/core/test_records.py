@@ -73,7 +73,7 @@ def test_read_record_damaged_files(tmp_path):
         assert "was altered" in read_problems(path)[0]
     pq.write_table(pa.table({"item": ["a"]}), items)
     edit_field(path, "items.sha256", hash_file(items))
-    assert "columns" in read_problems(path)[0] and "gold" in read_problems(path)[0]
+    assert "was altered" in read_problems(path)[0]
     items.unlink()
     assert "is missing" in read_problems(path)[0]
     path.write_text(path.read_text()[:100])
