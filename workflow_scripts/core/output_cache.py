@@ -46,16 +46,15 @@ class OutputCache:
         if self.restore():
             print("Done before: the outputs are restored.", flush=True)
         else:
-            for state in self._states:
-                # The state itself records the weights and settings that it depends on.
-                if read_json(_get_note(state)) != self._version:
-                    _delete_state(state)
-                    write_json(_get_note(state), self._version)
+            # A state itself records the weights and settings that it depends on.
+            note = self._folder / "version"
+            if read_json(note) != self._version:
+                self._delete_states()
+                write_json(note, self._version)
             work()
             self._keep()
         # Last, because a killed job loses its outputs and needs the cache or the states to resume.
-        for state in self._states:
-            _delete_state(state)
+        self._delete_states()
 
     def restore(self) -> bool:
         """Restore the outputs if the cache key matches and they are complete; return whether that succeeded."""
@@ -79,6 +78,10 @@ class OutputCache:
                 os.link(output, link)
             self._key.write_text(self._digest, encoding="utf-8")
 
+    def _delete_states(self) -> None:
+        for state in self._states:
+            shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
+
 
 def run_cached(
     work: Callable[[], Any],
@@ -94,12 +97,3 @@ def run_cached(
     digests = {str(path): hash_file(path) for path in inputs}
     key = [digests, [version, request], list_package_versions()]
     OutputCache(outputs, key, sound, [state], version).run(work)
-
-
-def _delete_state(state: Path) -> None:
-    shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
-    _get_note(state).unlink(missing_ok=True)
-
-
-def _get_note(state: Path) -> Path:
-    return state.with_name(f"{state.name}.version")
