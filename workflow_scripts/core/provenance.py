@@ -27,13 +27,19 @@ PACKAGES = (
 @cache
 def code_commit() -> str | None:
     """Read the commit of the code, with '+changed' if tracked files differ from it; None outside git."""
-    folder = Path(__file__).resolve().parent
+    options = ["--always", "--abbrev=40", "--exclude=*", "--dirty=+changed"]
     try:
-        commit = _run_git(folder, "rev-parse", "HEAD")
-        changed = _run_git(folder, "status", "--porcelain", "--untracked-files=no")
+        output = subprocess.check_output(
+            ["git", "describe", *options],
+            cwd=Path(__file__).resolve().parent,
+            # Dozens of jobs may run this in parallel, and none may take the index lock.
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
-    return commit + ("+changed" if changed else "")
+    return output.strip()
 
 
 def list_package_versions() -> dict[str, str]:
@@ -70,15 +76,3 @@ def peak_memory_mb() -> int:
     """Return the peak resident memory of this process in MB."""
     unit = 1024**2 if platform.system() == "Darwin" else 1024  # macOS counts bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
-
-
-def _run_git(folder: Path, *arguments: str) -> str:
-    # GIT_OPTIONAL_LOCKS=0: dozens of jobs may run this in parallel, and none may take the index lock.
-    return subprocess.run(
-        ["git", *arguments],
-        cwd=folder,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
