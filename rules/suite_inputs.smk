@@ -25,7 +25,7 @@ SUITE_SOURCES = [
     file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
 ]
 # The requests, keyed by the row's name in paths; a second request for the same row is refused.
-SUITE_ROWS = {request.row.in_path: request for request in SETTINGS.requests.values()}
+SUITE_ROWS = {request.row: request for request in SETTINGS.requests.values()}
 
 
 def list_accepted_requests():

@@ -11,9 +11,6 @@ In a path `/` becomes `--`. The hub allows no `--` in a name, so the id can be r
 
 A model in a local folder, `./runs/seed1/checkpoint-500`, has an id of the same form,
 `local/runs.seed1.checkpoint-500`.
-
-A leaderboard row is a checkpoint with a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, if its request pins a
-commit, the first twelve digits of the commit: `~bfloat16~0123456789ab`.
 """
 
 import re
@@ -25,7 +22,7 @@ from posixpath import normpath
 from typing import get_args
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
+from workflow_scripts.core.plan import DEFAULT_MODE, Mode
 
 TUNED = "tuned"  # the stage of a model without chunks
 STAGES = ("cpt", "sft", TUNED)
@@ -37,26 +34,10 @@ NORMAL_INIT = "init.normal"
 PUBLISHED_LOSS = "published"
 USUAL_TEMPERATURE = 2.0  # distillation temperature, if the mark has none
 _MODES = [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")]
-_AGGREGATIONS = [
-    *(f"mlp.{base}" for base in get_args(AggregationBase) if base != "residual"),
-    *(mode for mode in get_args(Aggregation) if mode != "mlp"),
-]
-# The marks that may follow a plan, in this order.
-_MARKS = (
-    "|".join(_MODES),
-    "after(?:0|[1-9][0-9]*)",
-    "|".join(map(re.escape, _AGGREGATIONS)),
-    f"{NO_ADAPTERS}|adapters[1-9][0-9]*",
-    re.escape(NORMAL_INIT),
-    rf"distil\.(?:hidden(?:\.{PUBLISHED_LOSS})?"
-    rf"|(?:logits|both)(?:\.{PUBLISHED_LOSS})?(?:\.t(?!2(?![0-9.]))(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?)?)",
-)
 _CHECKPOINT = re.compile(
-    # k0m0 and prune have no chunks, so they have no marks of chunks.
-    rf"(?P<model>[^@+]+)(?:@(?!{UNCHANGED}-|prune[0-9-]*[0-9]-(?![0-9]|distil))"
-    r"(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
-    rf"(?P<marks>{''.join(f'(?:-(?:{mark}))?' for mark in _MARKS)}))?"
-    rf"(?P<stages>(?:\+(?:cpt(?:\.[1-9][0-9]*k)?|sft|{TUNED}))*)"
+    r"(?P<model>[^@+]+)"
+    r"(?:@(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)(?P<marks>(?:-[a-z][a-z0-9._]*)*))?"
+    r"(?P<stages>(?:\+[a-z][a-z0-9.]*)*)"
 )
 _MAX_LENGTH = 96
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
@@ -137,7 +118,7 @@ class CheckpointId:
 
     @classmethod
     def parse(cls, text: str) -> "CheckpointId":
-        """Parse an id, or its form in paths."""
+        """Parse an id, or its form in paths; `load_settings` checks that the config has the checkpoint."""
         return _parse(text)
 
 
@@ -160,20 +141,3 @@ def _parse(text: str) -> CheckpointId:
 def format_path_names(names: Iterable[str]) -> list[str]:
     """Return the ids of checkpoints in the form for paths."""
     return [CheckpointId.parse(name).in_path for name in names]
-
-
-@dataclass(frozen=True)
-class RowId:
-    """The id of a leaderboard row: checkpoint, dtype and, if pinned, commit."""
-
-    checkpoint: CheckpointId
-    precision: str
-    revision: str | None = None
-
-    def __str__(self) -> str:
-        pinned = f"~{self.revision[:12]}" if self.revision else ""
-        return f"{self.checkpoint}~{self.precision}{pinned}"
-
-    @property
-    def in_path(self) -> str:
-        return str(self).replace("/", "--")

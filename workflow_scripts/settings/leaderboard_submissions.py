@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shorten_text
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import LOCAL, CheckpointId, RowId, build_checkpoint_name
+from workflow_scripts.core.ids import LOCAL, CheckpointId, build_checkpoint_name
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Section, Words
@@ -86,8 +86,10 @@ class Request(Section):
         return CheckpointId.parse(self.name)
 
     @property
-    def row(self) -> RowId:
-        return RowId(self.checkpoint, self.precision, self.revision)
+    def row(self) -> str:
+        """Return the name of the row in paths: checkpoint, precision and, if pinned, the commit's first digits."""
+        pinned = f"~{self.revision[:12]}" if self.revision else ""
+        return f"{self.checkpoint.in_path}~{self.precision}{pinned}"
 
 
 def read_requests(

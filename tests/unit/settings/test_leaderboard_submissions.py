@@ -30,9 +30,7 @@ def test_request_folder_outside_config(tmp_path, put):
         put(f"b{number}.yaml", name=name)
     for source in ("miniature", "huggingface"):
         requests, refused = read(tmp_path, source, ("local/runs.mine",))
-        assert [request.row.in_path for request in requests.values()] == [
-            "local--runs.mine~float32"
-        ]
+        assert [request.row for request in requests.values()] == ["local--runs.mine~float32"]
         assert [
             "expected a folder that suite.local_models" in reason for reason in refused.values()
         ] == [True] * 3
@@ -52,7 +50,7 @@ def test_other_source_requests(tmp_path, put):
     put("generated.yaml")
     put("real.yaml", name="Qwen/Qwen2-0.5B")
     requests, refused = read(tmp_path)
-    assert requests["generated.yaml"].row.in_path == "miniature--Llama-1.4M~float32"
+    assert requests["generated.yaml"].row == "miniature--Llama-1.4M~float32"
     assert list(requests) == ["generated.yaml"] and list(refused) == ["real.yaml"]
     requests, refused = read(tmp_path, "huggingface")
     assert list(requests) == ["real.yaml"] and not refused

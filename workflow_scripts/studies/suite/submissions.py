@@ -36,7 +36,7 @@ def check_requests(
         for name in revisions:
             if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated:
                 refused[file] = f"there is no model {name!r} in the miniature world."
-        row = request.row.in_path
+        row = request.row
         submissions[file] = {
             "sources": [source(name, revision) for name, revision in revisions.items()],
             "request": request.model_dump(mode="json"),
