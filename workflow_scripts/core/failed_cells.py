@@ -1,4 +1,4 @@
-"""List and clear failed cells: each has a note in results/broken and a record that says that it failed.
+"""Write, list and clear failed cells: each has a note in results/broken and a record that says that it failed.
 
 This module uses the standard library alone, because the Snakefile imports it.
 """
@@ -6,7 +6,7 @@ This module uses the standard library alone, because the Snakefile imports it.
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.files import read_json
+from workflow_scripts.core.files import read_json, write_json
 
 FOLDER = Path("results/broken")
 
@@ -31,5 +31,8 @@ def is_failed_record(record: Path) -> bool:
     return list(read_json(record) or ()) == ["broken"]
 
 
-def get_note_path(record: Path) -> Path:
-    return FOLDER / f"{'--'.join(record.with_suffix('').parts[-4:])}.json"
+def write_failed_record(record: Path, reason: str, log: Path, **more: Any) -> None:
+    """Write the reason in place of the record, and a note of the failed cell, so that the next run retries it."""
+    note = {"record": str(record), "reason": reason, "log": str(log), **more}
+    write_json(record, {"broken": note})
+    write_json(FOLDER / f"{'--'.join(record.with_suffix('').parts[-4:])}.json", note)

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.core.failed_cells import get_note_path
-from workflow_scripts.core.files import write_json
+from workflow_scripts.core.failed_cells import write_failed_record
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.output_cache import OutputCache
-from workflow_scripts.core.records import FailedRecord, read_complete_record
+from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation.score_cache import get_score_cache_path
 
 _GIVEN_UP = (
@@ -86,7 +85,5 @@ def mark_failed(cells: Iterable[GridCell]) -> None:
 
 def _write_broken(cell: GridCell, error: Exception) -> None:
     reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    failed = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
-    write_json(cell.record, {"broken": failed})
-    write_json(get_note_path(cell.record), failed)
+    write_failed_record(cell.record, reason, cell.log)

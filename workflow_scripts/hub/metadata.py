@@ -5,16 +5,14 @@
 This manifest lists the weights with the hub's sizes and checksums, so that the check needs no network.
 """
 
-import json
 import traceback
 from pathlib import Path
-from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.failed_cells import get_note_path
-from workflow_scripts.core.files import write_json
+from workflow_scripts.core.failed_cells import write_failed_record
+from workflow_scripts.core.files import read_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
 from workflow_scripts.hub.lock import find_locked_commit
@@ -58,27 +56,10 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
     )
 
 
-def refuse(metadata: Path, error: UserError, log: Path) -> None:
-    """Write the error in place of the metadata, so that one submission does not stop the others.
-
-    As with a failed cell, the next run retries.
-    """
-    note: dict[str, Any] = {
-        "record": str(metadata),
-        "reason": shorten_text(str(error)),
-        "log": str(log),
-        "unreachable": isinstance(error, Unreachable),
-    }
-    write_json(metadata, {"broken": note})
-    write_json(get_note_path(metadata), note)
-
-
 def read_metadata(path: Path) -> Manifest:
-    """Read the fetched metadata or a manifest; raise the error that `refuse` wrote in its place."""
-    if path.name == METADATA:
-        note = json.loads(path.read_text(encoding="utf-8")).get("broken")
-        if note:
-            raise (Unreachable if note["unreachable"] else UserError)(note["reason"])
+    """Read the fetched metadata or a manifest; raise the error that `main` wrote in its place."""
+    if note := (read_json(path) or {}).get("broken"):
+        raise (Unreachable if note["unreachable"] else UserError)(note["reason"])
     return read_manifest(path)
 
 
@@ -90,7 +71,10 @@ def main(
     revision: str | None,
     lock: str | None,
 ) -> None:
-    """Fetch the metadata, or write the error in their place; hardware errors are raised."""
+    """Fetch the metadata, or write the error in their place, so that one submission does not stop the others.
+
+    Hardware errors are raised.
+    """
     if commit == "default":
         commit = find_locked_commit(lock, "model", repository) or revision
     try:
@@ -104,7 +88,8 @@ def main(
                 f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
             )
         print(error)
-        refuse(metadata, error, log)
+        unreachable = isinstance(error, Unreachable)
+        write_failed_record(metadata, shorten_text(str(error)), log, unreachable=unreachable)
 
 
 if "snakemake" in globals():

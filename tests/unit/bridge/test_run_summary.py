@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from workflow_scripts.bridge.run_summary import describe_failure, describe_success
-from workflow_scripts.core.failed_cells import get_note_path
-from workflow_scripts.core.files import write_json, write_text
+from workflow_scripts.core.failed_cells import write_failed_record
+from workflow_scripts.core.files import write_text
 from workflow_scripts.render.figures import draw_placeholder, drawing
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -24,11 +24,7 @@ Error in rule table, jobid: 4:
 
 def break_cell() -> Path:
     record = Path("results/records/harmony/direct/m/sst2.json")
-    fields = {"record": str(record), "reason": "it melted", "log": "logs/m.log"}
-    record.parent.mkdir(parents=True)
-    write_json(record, {"broken": fields})
-    get_note_path(record).parent.mkdir(parents=True)
-    write_json(get_note_path(record), fields)
+    write_failed_record(record, "it melted", Path("logs/m.log"))
     return record
 
 
