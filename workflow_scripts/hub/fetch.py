@@ -35,9 +35,9 @@ def fetch(
         )
     with translate_errors(kind, repository):
         listing = read_listing(kind, repository, commit or revision)
-        require_complete(kind, repository, listing)
+        require_complete(listing)
         (folder / MANIFEST).unlink(missing_ok=True)
-        files = download(kind, repository, listing, listing.files, folder)
+        files = download(listing, listing.files, folder)
     return seal(
         folder,
         files,

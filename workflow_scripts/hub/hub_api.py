@@ -47,6 +47,8 @@ _NO_ANSWER = (
 class Listing:
     """One commit of a repository, with the files that may be fetched."""
 
+    kind: RepoType
+    repository: str
     commit: str
     licence: str | None
     files: dict[str, RepoSibling]
@@ -84,19 +86,16 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
-    licence = ", ".join(map(str, licence)) if isinstance(licence, list) else licence
-    return Listing(
-        commit=info.sha,
-        licence=None if licence is None else shorten_text(str(licence)),
-        files={path: siblings[path] for path in sorted(paths)},
-        info=info,
-    )
+    licences = licence if isinstance(licence, list) else [licence or ""]
+    files = {path: siblings[path] for path in sorted(paths)}
+    text = shorten_text(", ".join(map(str, licences)))
+    return Listing(kind, repository, info.sha, text or None, files, info)
 
 
-def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
+def require_complete(listing: Listing) -> None:
     """Raise UserError if a repository lacks the files that a model or dataset needs."""
     problem = None
-    if kind == "model":
+    if listing.kind == "model":
         problem = find_missing_files(listing.files, "choose a revision that has *.safetensors")
     elif not any(re.search(_DATA, path) for path in listing.files):
         problem = (
@@ -104,16 +103,16 @@ def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
             " its revision to refs/convert/parquet."
         )
     if problem:
-        raise UserError(f"The {kind} {repository} at commit {listing.commit} {problem}")
+        raise UserError(
+            f"The {listing.kind} {listing.repository} at commit {listing.commit} {problem}"
+        )
 
 
-def download(
-    kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
-) -> tuple[HubFile, ...]:
+def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[HubFile, ...]:
     """Download files of a commit into a folder, delete all others, and return them with checked checksums."""
     snapshot_download(
-        repository,
-        repo_type=kind,
+        listing.repository,
+        repo_type=listing.kind,
         revision=listing.commit,
         local_dir=folder,
         allow_patterns=[escape(path) for path in paths],
@@ -126,7 +125,7 @@ def download(
         (folder / name).unlink()
     if altered:
         raise UserError(
-            f"{altered[0]} of {repository} is not what the hub announced and was removed; something in"
+            f"{altered[0]} of {listing.repository} is not what the hub announced and was removed; something in"
             " between (a proxy or a mirror?) may alter files. Run again, or use another network."
         )
     shutil.rmtree(folder / ".cache", ignore_errors=True)

@@ -43,11 +43,11 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     ):
         folder = Path(temporary)
         listing = read_listing("model", name, None)
-        require_complete("model", name, listing)
+        require_complete(listing)
         info = listing.info
         if info.safetensors is None:
             raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
-        download("model", name, listing, _SMALL & listing.files.keys(), folder)
+        download(listing, _SMALL & listing.files.keys(), folder)
         is_derived = bool((info.card_data or {}).get("base_model"))
         cells = read_model_cells(folder, name, families, is_derived)
     licence = " ".join((listing.licence or "").replace('"', "").split()) or "not stated"

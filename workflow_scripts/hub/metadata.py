@@ -37,7 +37,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
                 f"{repository} has {len(small):,} small files of {size:,} bytes; expected at most"
                 f" {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
             )
-        files = download("model", repository, listing, small, folder)
+        files = download(listing, small, folder)
     weights = [
         HubFile(path=path, size=file.size or 0, sha256=file.lfs.sha256)
         for path, file in listing.files.items()
