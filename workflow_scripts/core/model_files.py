@@ -1,7 +1,6 @@
 """Select the files of a model to copy from the hub or a folder, and read their headers."""
 
 import json
-import math
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -46,14 +45,14 @@ def find_missing_files(files: Collection[str], remedy: str) -> str | None:
 
 def count_header_parameters(weights: Path) -> int:
     """Count the parameters from the header of a safetensors file, without reading the weights."""
-    from safetensors import SafetensorError, safe_open
+    from huggingface_hub import parse_local_safetensors_file_metadata
+    from huggingface_hub.errors import SafetensorsParsingError
 
     try:
-        with safe_open(weights, framework="numpy") as file:
-            names = file.keys()
-            return sum(math.prod(file.get_slice(name).get_shape()) for name in names)
-    except (OSError, SafetensorError) as error:
+        counts = parse_local_safetensors_file_metadata(weights).parameter_count
+    except (OSError, SafetensorsParsingError) as error:
         raise UserError(f"{weights} is not a safetensors file ({error}).") from None
+    return sum(counts.values())
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
