@@ -117,25 +117,21 @@ class CheckpointId:
         return str(self).replace("/", "--")
 
     @classmethod
+    @cache  # called for each file of each job while Snakemake plans
     def parse(cls, text: str) -> "CheckpointId":
         """Parse an id, or its form in paths; `load_settings` checks that the config has the checkpoint."""
-        return _parse(text)
-
-
-@cache  # called for each file of each job while Snakemake plans
-def _parse(text: str) -> CheckpointId:
-    match = _CHECKPOINT.fullmatch(text)
-    if match is None:
-        raise UserError(
-            f"{text!r} is not a model id; expected organisation/name, then optionally @ and a chunk plan with"
-            " its marks, and + and stages, as in org/name@k2m12-noadapters+cpt+sft."
-        )
-    model = match["model"].replace("--", "/", 1)
-    if problem := describe_hub_name_problem(model):
-        raise UserError(f"{text!r} is not a model id: {problem}.")
-    marks = (match["marks"] or "").split("-")[1:]
-    stages = match["stages"].split("+")[1:]
-    return CheckpointId(model, match["plan"], tuple(marks), tuple(stages))
+        match = _CHECKPOINT.fullmatch(text)
+        if match is None:
+            raise UserError(
+                f"{text!r} is not a model id; expected organisation/name, then optionally @ and a chunk plan with"
+                " its marks, and + and stages, as in org/name@k2m12-noadapters+cpt+sft."
+            )
+        model = match["model"].replace("--", "/", 1)
+        if problem := describe_hub_name_problem(model):
+            raise UserError(f"{text!r} is not a model id: {problem}.")
+        marks = (match["marks"] or "").split("-")[1:]
+        stages = match["stages"].split("+")[1:]
+        return cls(model, match["plan"], tuple(marks), tuple(stages))
 
 
 def format_path_names(names: Iterable[str]) -> list[str]:
