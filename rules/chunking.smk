@@ -6,7 +6,6 @@ from workflow_scripts.evaluation.requests import (
     build_verify_request,
     build_written_request,
 )
-from workflow_scripts.hub.requests import build_request
 from workflow_scripts.studies.training.requests import list_untrained_text_names
 
 
@@ -27,9 +26,10 @@ rule build_chunked:
         runtime="2h",
     params:
         version="build_chunked 3",
-        request=lambda wildcards: build_request(
-            SETTINGS, str(CheckpointId.parse(wildcards.checkpoint))
-        ).to_params(),
+        arguments=lambda wildcards: {
+            "plan": CHECKPOINTS[wildcards.checkpoint].model_dump(mode="json"),
+            "seed": SETTINGS.seed,
+        },
     script:
         "../workflow_scripts/hub/chunk.py"
 

@@ -14,11 +14,10 @@ from workflow_scripts.evaluation.requests import (
     build_written_request,
 )
 from workflow_scripts.grid.requests import build_explain_request
-from workflow_scripts.hub.requests import build_request
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 REQUESTS = {
-    "build": lambda settings: build_request(settings, f"{MODEL}@k2m12"),
+    "build": lambda settings: (settings.checkpoints()[f"{MODEL}@k2m12"], settings.seed),
     "verify": build_verify_request,
     "perplexity": lambda settings: build_perplexity_request(settings, MODEL),
     "stage_perplexity": build_perplexity_request,

@@ -12,6 +12,7 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_dir, write_json
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.model_files import read_json_object
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
@@ -22,19 +23,21 @@ from workflow_scripts.hub.manifest import (
     require_unchanged,
     seal,
 )
-from workflow_scripts.hub.requests import BuildRequest
+from workflow_scripts.settings.checkpoint import Checkpoint
 
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _LINKED = "base.safetensors"  # transformers would ignore the index if model.safetensors existed
 
 
-def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:
-    """Write the chunked checkpoint into `folder`, and its manifest last."""
+def build_chunked(
+    base_manifest: Path, folder: Path, id: str, keys: dict[str, Any], seed: int
+) -> Manifest:
+    """Write the chunked checkpoint into `folder`, and its manifest last; `keys` are its additions to config.json."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     require_unchanged(source, base)
-    config, architecture = build_chunked_config(source, base.repository, request.checkpoint.keys)
-    model = _make_empty_model(config, architecture, request.seed)
+    config, architecture = build_chunked_config(source, base.repository, keys)
+    model = _make_empty_model(config, architecture, seed)
     weights = model.state_dict()
     new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
     with open_atomic_dir(folder) as temporary:
@@ -48,7 +51,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
             sorted(files, key=lambda file: file.path),
             kind="model",
             source=base.source,
-            repository=request.id,
+            repository=id,
             revision=base.commit,
             licence=base.licence,
             parameters=model.num_parameters(),
@@ -115,8 +118,10 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
 
 
-def main(model: Path, request: dict[str, Any], manifest: Path) -> None:
-    build_chunked(model, manifest.parent, BuildRequest.of(request))
+def main(model: Path, checkpoint: str, plan: dict[str, Any], seed: int, manifest: Path) -> None:
+    """Build the checkpoint of this name in paths; `plan` is its entry in the config."""
+    keys = Checkpoint.model_validate(plan).keys
+    build_chunked(model, manifest.parent, str(CheckpointId.parse(checkpoint)), keys, seed)
 
 
 if "snakemake" in globals():

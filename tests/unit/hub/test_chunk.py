@@ -16,7 +16,6 @@ from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
-from workflow_scripts.hub.requests import BuildRequest
 from workflow_scripts.settings.checkpoint import Checkpoint
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -30,8 +29,7 @@ def make_hub_model(folder, **options):
 
 def build(manifest, folder, seed=0, **keys):
     checkpoint = Checkpoint(model="org/base", **K2M2 | keys)
-    request = BuildRequest(id="org/base@k2m2", checkpoint=checkpoint, seed=seed)
-    build_chunked(manifest, folder, request)
+    build_chunked(manifest, folder, "org/base@k2m2", checkpoint.keys, seed)
     return folder / "manifest.json"
 
 
