@@ -61,10 +61,6 @@ def build_curve(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
     return tuple(steps)
 
 
-def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
-    return TrainingRecord(**fields).write(path)
-
-
 def read_training_record(path: Path) -> TrainingRecord:
     """Read a training record; raise UserError if it is invalid or was altered."""
     with name_file_in_errors(path):

@@ -9,10 +9,10 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
+    TrainingRecord,
     TrainingSpeed,
     build_curve,
     read_training_record,
-    write_training_record,
 )
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
@@ -64,8 +64,7 @@ def train_stage(
         id=request.id,
         keys=request.keys,
     )
-    write_training_record(
-        record_path,
+    record = TrainingRecord(
         base=model_facts(base),
         trained=model_facts(manifest),
         request=request.to_params(),
@@ -78,6 +77,7 @@ def train_stage(
         volatile=recording.volatile(device),
         speed=TrainingSpeed(**trained.speed),
     )
+    record.write(record_path)
 
 
 def check_sample_count(spec: TrainingSpec, request: StageRequest) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from tests.records import make_scores
 from tests.training_records import make_training_record
-from workflow_scripts.core.training_record import write_training_record
 from workflow_scripts.studies.training import stages
 
 MODEL = "org/net"
@@ -41,7 +40,7 @@ def test_stages(wikitext, tmp_path):
     missing = [value is None for value in wikitext]
     assert list(table["wikitext"].isna()) == missing
     scores.to_parquet(tmp_path / "scores.parquet")
-    write_training_record(tmp_path / "record.json", **dict(RECORD))
+    RECORD.write(tmp_path / "record.json")
     files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
     figure = [tmp_path / "f.pdf", tmp_path / "f.png"]
     paths = tmp_path / "scores.parquet", [tmp_path / "record.json"], files, figure
