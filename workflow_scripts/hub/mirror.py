@@ -15,25 +15,24 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# By hub folder: the manifests read in its innermost open `mirror` block; None without one.
-_OPEN: dict[Path, Any] = {}
+# The manifests read in each open `mirror` block, the innermost last.
+_OPEN: list[dict[str, Manifest]] = []
 
 
 @contextmanager
 def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     """Redirect `datasets.load_dataset` to the hub folder; yield the manifests of the datasets that are read.
 
-    Nested blocks of the same folder share one cache: an outer block around several models prepares each dataset
-    once. Manifests are added only to the innermost block.
+    Blocks within a block share its cache, so each dataset is prepared once. Manifests are added only to the innermost
+    block.
     """
-    outer = _OPEN.get(hub)
     manifests: dict[str, Manifest] = {}
-    _OPEN[hub] = manifests
-    try:
-        with _redirect(hub) if outer is None else nullcontext():
+    with nullcontext() if _OPEN else _redirect(hub):
+        _OPEN.append(manifests)
+        try:
             yield manifests
-    finally:
-        _OPEN[hub] = outer
+        finally:
+            _OPEN.pop()
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def _redirect(hub: Path) -> Iterator[None]:
     import datasets
 
     original, cache = datasets.load.dataset_module_factory, datasets.config.HF_DATASETS_CACHE
-    modules: dict[str, tuple[Manifest, Any]] = {}
+    modules: dict[str, Any] = {}
 
     def find_dataset(path: str, **options: Any) -> Any:
         file = hub / "datasets" / path / MANIFEST
@@ -56,11 +55,10 @@ def _redirect(hub: Path) -> Iterator[None]:
                 f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                 " in the miniature world, build_world) brings it when a task of the config names it."
             )
+        manifest = _OPEN[-1][path] = read_manifest(file)
         key = str((path, sorted(options.items())))
-        if key not in modules:
-            modules[key] = read_manifest(file), original(str(file.parent), **options)
-        manifest, module = modules[key]
-        _OPEN[hub][path] = manifest
+        module = modules.get(key) or original(str(file.parent), **options)
+        modules[key] = module
         # `datasets` modifies the builder's arguments, so they are copied.
         return replace(module, hash=manifest.commit, builder_kwargs=dict(module.builder_kwargs))
 
