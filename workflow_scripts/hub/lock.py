@@ -12,7 +12,7 @@ from pydantic import Field
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
-from workflow_scripts.settings.names import find_path
+from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.tables import HubName, TableRow, read_table
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
 
 def find_locked_commit(lock: str | None, kind: str, repository: str) -> str | None:
     """Return the commit of a repository in the lock file that the config names, or None."""
-    path = find_path(lock, Path(__file__).parents[2]) if lock else None
-    return read_lock(path).get((kind, repository)) if path else None
+    if lock is None:
+        return None
+    return read_lock(locate_file(lock, Path(__file__).parents[2])).get((kind, repository))
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:

@@ -59,7 +59,8 @@ class Manifest(StrictModel):
     parameters: int | None = None  # number of stored parameters of a model
     architecture: str | None = None  # class of a model, such as Qwen2ForCausalLM
     files: tuple[HubFile, ...]
-    served: Served | None = None  # endpoint and API of a model on a server
+    # Endpoint and API of a model on a server.
+    served: Served | None = Field(None, exclude_if=lambda served: served is None)
 
     @property
     def weights_sha256(self) -> str:
@@ -91,8 +92,7 @@ def seal(
     files = list_files(folder) if files is None else tuple(files)
     facts = {"commit": hash_json([file.model_dump() for file in files])[:40]} | facts
     manifest = Manifest(files=files, **facts)
-    without = None if manifest.served else {"served"}
-    write_json(folder / name, manifest.model_dump(mode="json", exclude=without))
+    write_json(folder / name, manifest.model_dump(mode="json"))
     return manifest
 
 
