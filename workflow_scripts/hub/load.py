@@ -11,7 +11,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import build_chunked_config
-from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, OFFLINE, load_served
 from workflow_scripts.planning.memory import BYTES, get_free_memory, has_fast_bfloat16
@@ -62,8 +61,9 @@ def load_model(
     manifest, folder = read_manifest(manifest_path), manifest_path.parent
     require_unchanged(folder, manifest)
     threads = torch.get_num_threads()
+    tokenizer = load_tokenizer(manifest_path)
     if manifest.served:
-        served, tokenizer = load_served(folder, manifest.served)
+        served = load_served(folder, manifest.served)
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)
     dtype = choose_best_dtype(device) if dtype == "auto" else dtype
@@ -71,7 +71,6 @@ def load_model(
     options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
         options["config"], _ = build_chunked_config(folder, manifest.repository, chunking)
-    tokenizer = load_tokenizer(manifest_path)
     try:
         if is_quantized:
             options |= _quantize(dtype, device)
@@ -87,7 +86,8 @@ def load_model(
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
     merge_adapters(model)
     if base is not None:
-        manifest = add_base(model, manifest, base, getattr(torch, dtype))
+        loaded_base = load_model(base, device="cpu", dtype="float32", attention="auto")
+        manifest = _add_base(model, manifest, loaded_base, getattr(torch, dtype))
     # Quantised and distributed models are already on their devices and cannot be moved.
     if not (is_quantized or hasattr(model, "hf_device_map")):
         model.to(device)
@@ -95,6 +95,34 @@ def load_model(
     ran = model.config._attn_implementation
     print(f"{manifest.repository} in {dtype} on {device}, attention {ran}.", flush=True)
     return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
+
+
+def _add_base(delta: Any, manifest: Manifest, base: LoadedModel, dtype: Any) -> Manifest:
+    """Add the base model's weights to the deltas in float32, and cast the sum to `dtype`.
+
+    Delta weights are published as the difference to a base model whose licence forbids redistribution. The returned
+    manifest lists the weight files of both.
+    """
+    import torch
+
+    deltas, weights = dict(delta.named_parameters()), dict(base.model.named_parameters())
+    if {name: part.shape for name, part in deltas.items()} != {
+        name: weight.shape for name, weight in weights.items()
+    }:
+        raise UserError(
+            f"{manifest.repository} cannot be added to {base.manifest.repository}: their weights differ in name or"
+            " shape."
+        )
+    with torch.no_grad():
+        for name, part in deltas.items():
+            # Cast only the weights: casting the model would cast its rotary frequencies too.
+            part.data = (part + weights[name]).to(dtype)
+    base_weights = tuple(
+        file.model_copy(update={"path": f"base/{file.path}"})
+        for file in base.manifest.files
+        if file.path.endswith(".safetensors")
+    )
+    return manifest.model_copy(update={"files": manifest.files + base_weights})
 
 
 def load_tokenizer(manifest_path: Path) -> Any:

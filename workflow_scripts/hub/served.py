@@ -46,19 +46,18 @@ def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> No
     )
 
 
-def load_served(folder: Path, served: Served) -> tuple[ServedModel, Any]:
-    """Load the placeholder of a served model, and its tokenizer."""
+def load_served(folder: Path, served: Served) -> ServedModel:
+    """Load the placeholder of a served model."""
     import torch
-    from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+    from transformers import AutoConfig, GenerationConfig
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     config = AutoConfig.from_pretrained(folder, **OFFLINE)
     # The context of a server includes the last token, which we do not read, and one generated token.
     if hasattr(config, "max_position_embeddings"):
         config.max_position_embeddings -= 2
     has_own = (folder / "generation_config.json").is_file()
     generation = GenerationConfig.from_pretrained(folder) if has_own else GenerationConfig()
-    return ServedModel(served, config, generation, torch.device("cpu")), tokenizer
+    return ServedModel(served, config, generation, torch.device("cpu"))
 
 
 if "snakemake" in globals():
