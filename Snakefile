@@ -17,8 +17,6 @@ configfile: str(Path(workflow.basedir, "config", "config.yaml"))
 
 include: "rules/common.smk"
 include: "rules/hub.smk"
-include: "rules/local_models.smk"
-include: "rules/served.smk"
 include: "rules/chunking.smk"
 include: "rules/training.smk"
 include: "rules/harmony.smk"

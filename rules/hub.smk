@@ -1,8 +1,10 @@
-"""Fill the hub folder: generated data, or downloads by the only rules that use the network."""
+"""Fill the hub folder: generated data, downloads by the only rules that use the network, local and served models."""
 
 import sys
 
+from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.lock import find_lock_conflicts
+from workflow_scripts.settings.folders import list_modification_times
 
 if SETTINGS.source == "miniature":
 
@@ -77,6 +79,52 @@ else:
             lock=SETTINGS.hub.lock,
         script:
             "../workflow_scripts/hub/metadata.py"
+
+
+rule take_local_model:
+    """Import a model from a folder on this machine; a digest of its files replaces the commit."""
+    output:
+        manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
+    log:
+        "logs/take_local_model/{name}.log",
+    wildcard_constraints:
+        name=match_any(name.split("/")[1] for name in SETTINGS.folders),
+    localrule: True
+    conda:
+        "../envs/hub.yaml"
+    params:
+        version=1,
+        arguments=lambda wildcards: {
+            "repository": f"{LOCAL}/{wildcards.name}",
+            "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
+        },
+        # Changed files are imported again, also those that were copied with an older modification time.
+        modified=lambda wildcards: list_modification_times(
+            SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
+        ),
+    script:
+        "../workflow_scripts/hub/local_folders.py"
+
+
+rule describe_served_model:
+    """Write the manifest of a model behind an API server: its endpoint and its tokenizer."""
+    input:
+        source=get_served_source,
+    output:
+        manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
+    log:
+        "logs/describe_served_model/{org}--{name}.log",
+    localrule: True
+    conda:
+        EVALUATION_ENVIRONMENT
+    params:
+        version="describe_served_model 1",
+        arguments=lambda wildcards: {
+            "model": f"{wildcards.org}/{wildcards.name}",
+            "served": SETTINGS.served[f"{wildcards.org}/{wildcards.name}"].model_dump(),
+        },
+    script:
+        "../workflow_scripts/hub/served.py"
 
 
 # The rule has no output, so it always runs when requested, and Snakemake never deletes or updates the lock file,
