@@ -105,14 +105,12 @@ def _link_weights(base: Manifest, source: Path, target: Path, has_new: bool) -> 
 
 
 def _write_new_weights(target: Path, source: Path, new: dict) -> None:
-    from safetensors import safe_open
+    from huggingface_hub import get_local_safetensors_metadata
     from safetensors.torch import save_file
 
     save_file(new, target / NEW_WEIGHTS, metadata={"format": "pt"})
-    weight_map = read_json_object(source / _INDEX).get("weight_map")
-    if weight_map is None:
-        with safe_open(target / _LINKED, "pt") as tensors:
-            weight_map = dict.fromkeys(tensors.keys(), _LINKED)
+    base = source if (source / _INDEX).is_file() else target / _LINKED
+    weight_map = get_local_safetensors_metadata(base).weight_map
     weight_map |= dict.fromkeys(new, NEW_WEIGHTS)
     size = sum((target / name).stat().st_size for name in set(weight_map.values()))
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
