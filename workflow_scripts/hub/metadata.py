@@ -82,14 +82,12 @@ def main(
     except Exception as error:
         if describe_hardware_error(error):
             raise
+        print(traceback.format_exc())
+        reason = str(error)
         if not isinstance(error, UserError):
-            print(traceback.format_exc())
-            error = UserError(
-                f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
-            )
-        print(error)
+            reason = f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
         unreachable = isinstance(error, Unreachable)
-        write_failed_record(metadata, shorten_text(str(error)), log, unreachable=unreachable)
+        write_failed_record(metadata, shorten_text(reason), log, unreachable=unreachable)
 
 
 if "snakemake" in globals():
