@@ -28,14 +28,14 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
     }
     words = fill(tmp_path / "requests", hub, files)
     accepted, refused = read_requests(tmp_path / "requests", "huggingface", ())
-    sources = {}
+    submissions = {}
     for file, request in accepted.items():
         source = tmp_path / f"submitted/{request.name}@default" / metadata.METADATA
-        sources[file] = [source]
+        submissions[file] = {"request": request.model_dump(), "sources": [source]}
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
             metadata.main(request.name, "default", source, log, revision=None, lock=lock)
-    verdicts = check(accepted, sources, RULES, seconds=3)
+    verdicts = check(submissions, RULES, seconds=3)
     verdicts |= {file: {"reason": reason} for file, reason in refused.items()}
     entries = [
         {"file": file, "request": None, "records": {}, **verdict}

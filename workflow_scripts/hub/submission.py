@@ -38,23 +38,22 @@ class Rules:
 
 
 def check(
-    submissions: dict[str, Request],
-    sources: dict[str, list[Path]],
-    rules: Rules,
-    seconds: int = SECONDS,
+    submissions: dict[str, dict[str, Any]], rules: Rules, seconds: int = SECONDS
 ) -> dict[str, Verdict]:
     """Return the verdict of each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
 
-    `sources` has for each file the metadata of the model and, for a delta, of its base. Each request is checked in
-    a subprocess. If the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
+    A submission has the `request` and, as its `sources`, the metadata of the model and, for a delta, of its base. Each
+    is checked in a subprocess. If the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
     """
     _import_libraries()  # before the forks, so that they need not
     files: dict[tuple, str] = {}
     verdicts = {}
-    for file, request in submissions.items():
+    for file, submission in submissions.items():
+        request = Request.model_validate(submission["request"])
+        sources = [Path(source) for source in submission["sources"]]
         verdict: Verdict = dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason"))
         try:
-            verdict |= run_sandboxed(_check_request, request, sources[file], rules, seconds=seconds)
+            verdict |= run_sandboxed(_check_request, request, sources, rules, seconds=seconds)
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
         key = (request.name, verdict["commit"], request.precision, request.protocol)

@@ -7,7 +7,6 @@ from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.failed_cells import list_failed_cells
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, main, read_metadata
 from workflow_scripts.hub.submission import Rules, check
-from workflow_scripts.settings.leaderboard_submissions import Request
 
 MODEL = "acme/Rocket-1B"
 
@@ -42,9 +41,9 @@ def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys
     if fault == "altered":
         hub.altered["config.json"] = 9
     main(MODEL, "default", folder / METADATA, folder / "log", None, None)
-    request = Request(name=MODEL, precision="float32", model_type="pretrained")
-    sources = {"a.yaml": [folder / METADATA]}
-    verdict = check({"a.yaml": request}, sources, Rules(8_000, ()))["a.yaml"]
+    request = {"name": MODEL, "precision": "float32", "model_type": "pretrained"}
+    submissions = {"a.yaml": {"request": request, "sources": [folder / METADATA]}}
+    verdict = check(submissions, Rules(8_000, ()))["a.yaml"]
     (note,) = list_failed_cells()
     assert MODEL in note["reason"] and note["reason"] == verdict["reason"]
     assert (verdict.get("status") == "unchecked") == (fault == "unreachable")

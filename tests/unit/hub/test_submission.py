@@ -20,15 +20,19 @@ def make_request(name="Pythia-0.1M", base=None, **keys) -> Request:
 
 
 def check_all(hub, *requests, on_gpu=True) -> list[dict]:
-    submissions = {str(number): request for number, request in enumerate(requests)}
-    sources = {
-        file: [
-            hub / "models" / name / "manifest.json" for name in (request.name, request.base) if name
-        ]
-        for file, request in submissions.items()
+    submissions = {
+        str(number): {
+            "request": request.model_dump(),
+            "sources": [
+                hub / "models" / name / "manifest.json"
+                for name in (request.name, request.base)
+                if name
+            ],
+        }
+        for number, request in enumerate(requests)
     }
     rules = Rules(8_000, ("mit", "apache-2.0"), on_gpu)
-    return list(check(submissions, sources, rules).values())
+    return list(check(submissions, rules).values())
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.job_batches import suite_records
-from workflow_scripts.settings.leaderboard_submissions import GENERATED, Request
+from workflow_scripts.settings.leaderboard_submissions import GENERATED
 from workflow_scripts.settings.settings import Settings
 
 # A placeholder without repeated groups of digits, which Snakemake would treat as a mistake.
@@ -60,11 +60,7 @@ def main(checks: Path, request: dict[str, Any]) -> None:
     from workflow_scripts.hub.submission import Rules, check
 
     submissions = request["submissions"]
-    sources = {file: list(map(Path, entry["sources"])) for file, entry in submissions.items()}
-    requests = {
-        file: Request.model_validate(entry["request"]) for file, entry in submissions.items()
-    }
-    verdicts = check(requests, sources, Rules(**request["rules"]))
+    verdicts = check(submissions, Rules(**request["rules"]))
     entries = [{"file": file, **entry, **verdicts[file]} for file, entry in submissions.items()]
     for file, reason in request["refused"].items():
         entries.append({"file": file, "request": None, "reason": reason})
