@@ -1,8 +1,8 @@
 """Write files atomically, and compute their checksums.
 
-Every file is written under a temporary name in the same folder and renamed to its target, so a job killed at any
-moment leaves the old file, the new file or none. The temporary name contains host and process id, so that parallel
-writers of a target do not collide; the next writer removes the temporary files of killed processes.
+Every file is written in a temporary folder beside its target and renamed to it, so a job killed at any moment leaves
+the old file, the new file or none. The next writer of a target removes what an earlier one left. If that one still
+runs, for instance a job that Slurm has replaced, it fails, and the target is the newer one's.
 """
 
 import glob
@@ -11,10 +11,10 @@ import json
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 
@@ -45,35 +45,41 @@ def is_outside_folder(path: str) -> bool:
 
 
 @contextmanager
-def open_atomic_path(target: Path | str) -> Iterator[Path]:
+def open_atomic_path(target: Path) -> Iterator[Path]:
     """Yield a temporary path to write a file to; rename it to `target` if the block succeeds."""
-    target = Path(target)
-    temporary = _make_sibling(target)
-    try:
+    with _open_temporary_folder(target) as folder:
+        temporary = folder / target.name
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
-def open_atomic_dir(target: Path | str) -> Iterator[Path]:
+def open_atomic_dir(target: Path) -> Iterator[Path]:
     """Yield a temporary folder to fill; replace `target`, or the folder it links to, by it if the block succeeds."""
-    target = Path(target).resolve()
-    temporary = _make_sibling(target)
-    temporary.mkdir()
-    try:
+    target = target.resolve()
+    with _open_temporary_folder(target) as folder:
+        temporary = folder / target.name
+        temporary.mkdir()
         yield temporary
         # A folder cannot be renamed onto one that is not empty.
-        retired = temporary.with_name(f"{temporary.name}-old")
         with suppress(FileNotFoundError):
-            target.replace(retired)
+            target.replace(folder / ".old")
         temporary.replace(target)
-        shutil.rmtree(retired, ignore_errors=True)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _open_temporary_folder(target: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside `target`, after removing those of killed writers."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{target.name}.tmp-"
+    for leftover in target.parent.glob(f"{glob.escape(prefix)}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    with TemporaryDirectory(
+        prefix=prefix, dir=target.parent, ignore_cleanup_errors=True
+    ) as temporary:
+        yield Path(temporary)
 
 
 def describe_alteration(path: Path, sha256: str) -> str | None:
@@ -99,33 +105,11 @@ def read_png_description(path: Path) -> str:
     return match[1].decode() if match else ""
 
 
-def write_text(target: Path | str, text: str) -> None:
+def write_text(target: Path, text: str) -> None:
     with open_atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(target: Path | str, value: Any) -> None:
+def write_json(target: Path, value: Any) -> None:
     """Write indented JSON in the order of its keys; refuse NaN."""
     write_text(target, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _make_sibling(target: Path) -> Path:
-    """Choose a temporary path for this process, and remove the temporary files of ended processes."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    stem = f".{target.name}.tmp-{socket.gethostname()}-"
-    for leftover in target.parent.glob(f"{glob.escape(stem)}*"):
-        process = leftover.name.removeprefix(stem).removesuffix("-old")
-        if process == str(os.getpid()) or (process.isdigit() and not is_running(int(process))):
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    return target.with_name(f"{stem}{os.getpid()}")
-
-
-def is_running(process: int) -> bool:
-    """Return whether a process of this machine is running."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -47,29 +47,31 @@ def test_atomic_dir(tmp_path):
 
 
 WRITER = """
-import sys, time
+import sys
 from pathlib import Path
 from workflow_scripts.core.files import open_atomic_path
 with open_atomic_path(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print("writing", flush=True)
-    time.sleep(20)
+    input()
 """
 
 
 @pytest.mark.parametrize("killed", [True, False])
 def test_killed_writer(tmp_path, killed):
-    """The next writer removes the temporary file of a killed writer, but not of a running one."""
+    """The next writer removes what a killed one left; one that still runs fails and does not change the target."""
     target = tmp_path / "record.json"
     write_text(target, "old")
     command = [sys.executable, "-c", WRITER, str(target)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes, text=True, cwd=ROOT) as writer:
         assert writer.stdout.readline() == "writing\n"
         if killed:
             writer.kill()
             writer.wait()
-        assert target.read_text() == "old"
+        assert target.read_text() == "old" and len(os.listdir(tmp_path)) == 2
         write_text(target, "new")
-        names = os.listdir(tmp_path)
-        writer.kill()
-    assert target.read_text() == "new" and len(names) == 2 - killed
+        if not killed:
+            writer.communicate("\n")
+    assert writer.returncode != 0
+    assert target.read_text() == "new" and os.listdir(tmp_path) == ["record.json"]
