@@ -32,13 +32,9 @@ _TORCH_TYPES = {"OutOfMemoryError", "AcceleratorError"}
 
 
 class HardwareError(UserError):
-    """A machine error that this package detected: the job may succeed on another machine."""
+    """An error of a machine or server that this package detected: the job may succeed on another, or later."""
 
     exit_code = 71  # EX_OSERR of sysexits.h
-
-
-class ServerUnreachableError(UserError):
-    """A server does not answer."""
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -51,7 +47,7 @@ def describe_hardware_error(error: BaseException | None) -> str | None:
     """Describe the machine error in an exception or its causes; return None if there is none."""
     while error is not None:
         if (
-            isinstance(error, MemoryError | HardwareError | ServerUnreachableError)
+            isinstance(error, MemoryError | HardwareError)
             or getattr(error, "errno", None) in _ERRNOS
             or type(error).__name__ in _TORCH_TYPES
             or _FAULT.search(str(error))

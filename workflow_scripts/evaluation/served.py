@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 from lm_eval.models.openai_completions import LocalCompletionsAPI
 
-from workflow_scripts.core.hardware_errors import ServerUnreachableError
+from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.scores import Score
 from workflow_scripts.hub.served import ServedModel
@@ -93,7 +93,7 @@ class ServedEngine:
         try:
             batches = asyncio.run(self._client.get_batched_requests(prompts, cache_keys, **options))
         except (aiohttp.ClientError, OSError) as error:
-            raise ServerUnreachableError(f"{address}: {error!r}") from error
+            raise HardwareError(f"{address}: {error!r}") from error
         return [answer for batch in batches for answer in batch]
 
 
