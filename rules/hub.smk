@@ -94,10 +94,7 @@ rule take_local_model:
         "../envs/hub.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: {
-            "repository": f"{LOCAL}/{wildcards.name}",
-            "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
-        },
+        folder=lambda wildcards: SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         # Changed files are imported again, also those that were copied with an older modification time.
         modified=lambda wildcards: list_modification_times(
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
@@ -119,10 +116,7 @@ rule describe_served_model:
         EVALUATION_ENVIRONMENT
     params:
         version="describe_served_model 1",
-        arguments=lambda wildcards: {
-            "model": f"{wildcards.org}/{wildcards.name}",
-            "served": SETTINGS.served[f"{wildcards.org}/{wildcards.name}"].model_dump(),
-        },
+        served=lambda wildcards: SETTINGS.served[f"{wildcards.org}/{wildcards.name}"].model_dump(),
     script:
         "../workflow_scripts/hub/served.py"
 

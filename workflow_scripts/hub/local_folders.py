@@ -6,6 +6,7 @@ from pathlib import Path
 from huggingface_hub import ModelCard
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_model_metadata, seal
 from workflow_scripts.settings.folders import list_model_files
@@ -37,8 +38,8 @@ def _read_licence(card: Path) -> str | None:
     return licence if isinstance(licence, str) else None
 
 
-def main(folder: str, repository: str, manifest: Path) -> None:
-    import_model_folder(Path(folder), repository, manifest.parent)
+def main(folder: str, name: str, manifest: Path) -> None:
+    import_model_folder(Path(folder), f"{LOCAL}/{name}", manifest.parent)
 
 
 if "snakemake" in globals():

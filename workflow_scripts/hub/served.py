@@ -26,9 +26,9 @@ class ServedModel:
     device: Any
 
 
-def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> None:
+def main(source: Path, manifest: Path, org: str, name: str, served: dict[str, Any]) -> None:
     """Write the manifest of a served model into the folder of its tokenizer and configuration."""
-    folder = manifest.parent
+    folder, model = manifest.parent, f"{org}/{name}"
     server = Served.model_validate(served | {"name": served["name"] or model})
     described = read_metadata(source)
     rmtree(folder, ignore_errors=True)

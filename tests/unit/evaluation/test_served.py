@@ -18,9 +18,8 @@ from workflow_scripts.hub.served import main as describe_served_model
 
 def describe(source, folder, endpoint):
     manifest = folder / "manifest.json"
-    describe_served_model(
-        source, manifest, "miniature/served", {"endpoint": endpoint, "name": None}
-    )
+    server = {"endpoint": endpoint, "name": None}
+    describe_served_model(source, manifest, "miniature", "served", server)
     return manifest
 
 
