@@ -18,7 +18,7 @@ from workflow_scripts.core.provenance import list_package_versions
 
 
 class OutputCache:
-    """Hard links to the outputs of a job, under a cache key of all inputs and settings.
+    """Hard links to the outputs of a job, under a cache key: rule version, packages, and `key` for the rest.
 
     `validate` reads the outputs and raises if they are incomplete; the last output has the checksums of the others.
     An interrupted job resumes from `states`, each a file of scored answers or a folder of training states, unless
@@ -38,7 +38,8 @@ class OutputCache:
         self._links = {
             out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)
         }
-        self._key, self._digest = self._folder / "key", hash_json(key)
+        self._key = self._folder / "key"
+        self._digest = hash_json([version, list_package_versions(), key])
         self._validate, self._states, self._version = validate, states, version
 
     def run(self, work: Callable[[], Any]) -> None:
@@ -95,5 +96,4 @@ def run_cached(
 ) -> None:
     """Restore the outputs from the cache, or run `work` and cache them; then delete the resume state."""
     digests = {str(path): hash_file(path) for path in inputs}
-    key = [digests, [version, request], list_package_versions()]
-    OutputCache(outputs, key, sound, [state], version).run(work)
+    OutputCache(outputs, [digests, request], sound, [state], version).run(work)

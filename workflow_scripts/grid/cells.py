@@ -32,7 +32,7 @@ class GridCell:
     """One model on one task, as a job measures it."""
 
     record: Path
-    decides: dict[str, Any]  # everything that the outcome depends on
+    decides: dict[str, Any]  # what the outcome depends on, besides rule and packages
     log: Path
     version: str  # of the rule
 
@@ -47,12 +47,11 @@ class GridCell:
 
     @property
     def cache(self) -> OutputCache:
-        """The cache of the cell's outputs; its key covers everything that they depend on."""
-        decides = {"version": self.version, **self.decides}
+        """The cache of the cell's outputs."""
         outputs = [self.items, self.record]
         states = [get_score_cache_path(self.record), get_training_state(self.record)]
         validate = partial(read_complete_record, self.record)
-        return OutputCache(outputs, decides, validate, states, self.version)
+        return OutputCache(outputs, self.decides, validate, states, self.version)
 
 
 def get_training_state(record: Path) -> Path:

@@ -5,7 +5,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
@@ -29,7 +28,7 @@ def run_job(
     """
     base = read_manifest(model)
     print(base.repository, flush=True)
-    decides: dict[str, Any] = {"model": base.commit, "packages": list_package_versions()}
+    decides: dict[str, Any] = {"model": base.commit}
     if added_to := request.base_manifest(model):
         decides["added to"] = read_manifest(added_to).commit
     manifests = map(read_manifest, datasets)
