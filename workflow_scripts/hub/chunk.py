@@ -38,8 +38,8 @@ def build_chunked(
     require_unchanged(source, base)
     config, architecture = build_chunked_config(source, base.repository, keys)
     model = _make_empty_model(config, architecture, seed)
-    weights = model.state_dict()
-    new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
+    weights = model.state_dict().items()
+    new = {name: weight for name, weight in weights if "wrapped_chunk_layers" in name}
     with open_atomic_dir(folder) as temporary:
         files = _link_weights(base, source, temporary, bool(new))
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))

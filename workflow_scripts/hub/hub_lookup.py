@@ -50,7 +50,7 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
         download(listing, _SMALL & listing.files.keys(), folder)
         is_derived = bool((info.card_data or {}).get("base_model"))
         cells = read_model_cells(folder, name, families, is_derived)
-    licence = " ".join((listing.licence or "").replace('"', "").split()) or "not stated"
+    licence = (listing.licence or "").replace('"', "").strip() or "not stated"
     return cells | {
         "source": "huggingface",
         "parameters": str(info.safetensors.total),
