@@ -17,9 +17,11 @@ _REMEDY = (
     " add the model or dataset to the config, so that the rule fetch_model or fetch_dataset brings it."
 )
 
+# transformers and datasets follow huggingface_hub, which sends no telemetry either when it is offline.
 _SWITCHES = (
-    *("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"),
-    *("HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS"),
+    "HF_HUB_OFFLINE",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS",
+    "HF_HUB_DISABLE_PROGRESS_BARS",
 )
 _LOOK_UPS = {f"socket.{name}" for name in ("getaddrinfo", "gethostbyname", "gethostbyaddr")}
 _CALLS = {f"socket.{name}" for name in ("connect", "sendto", "sendmsg")}
