@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +53,12 @@ def _compile_templates_once() -> None:
 @cache
 def _definitions() -> dict[str, list[Path]]:
     """Find the files that define each task, group and tag; cached for the process."""
-    spec = find_spec("lm_eval")  # importing lm_eval takes seconds
-    assert spec is not None and spec.submodule_search_locations
+    import lm_eval.tasks
 
     # Only at the start of a line: indented names are members of a benchmark, not definitions.
     defines = re.compile(rb"^(?:task|group|tag):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
     definitions: dict[str, list[Path]] = {}
-    for path in Path(spec.submodule_search_locations[0], "tasks").rglob("*.yaml"):
+    for path in Path(lm_eval.tasks.__file__).parent.rglob("*.yaml"):
         for name in defines.findall(path.read_bytes()):
             definitions.setdefault(name.decode(), []).append(path)
     return definitions
