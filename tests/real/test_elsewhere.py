@@ -71,7 +71,7 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
     else:
         evaluate_direct(manifest, hub, path, make_cell(task, metric, max_test_items=ITEMS))
         program, saving = LM_EVAL_CLI, ["--log_samples", "--output_path"]
-        names = read_items(path.with_suffix(".parquet")).column("item").to_pylist()
+        names = read_items(path).column("item").to_pylist()
         indices = {task: [int(name.rpartition("/")[2]) for name in names]}
         words = ["run", "--model", "hf", "--model_args", f"pretrained={MODEL},dtype=float32"]
         words += ["--tasks", task, "--device", "cpu", "--samples", json.dumps(indices)]
@@ -88,9 +88,7 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
     for score in reference.scores:
         own = metrics[score.name, score.subset]
         assert (score.value, score.stderr) == pytest.approx((own.value, own.stderr), nan_ok=True)
-    own_items = {
-        item["item"]: item for item in read_items(path.with_suffix(".parquet")).to_pylist()
-    }
+    own_items = {item["item"]: item for item in read_items(path).to_pylist()}
     assert {item.item for item in reference_items} == own_items.keys()
     differences = []
     for item in reference_items:

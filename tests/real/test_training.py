@@ -49,7 +49,7 @@ def test_cola_stays_baseline(hub, manifest, tmp_path):
 
 def read_log_odds(record: Path) -> np.ndarray:
     """Read the normalized log-probability of each item's correct answer out of two."""
-    items = read_items(record.with_suffix(".parquet")).sort_by("item").to_pylist()
+    items = read_items(record).sort_by("item").to_pylist()
     pairs = np.array([item["loglikelihoods"] for item in items])
     right = pairs[np.arange(len(items)), [int(item["gold"]) for item in items]]
     return right - np.logaddexp(*pairs.T)

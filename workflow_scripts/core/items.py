@@ -71,8 +71,8 @@ def write_items(path: Path, items: list[Item]) -> None:
         )
 
 
-def read_items(path: Path):
-    """Read the items as a pyarrow table; `read_record` has compared the file with its checksum."""
+def read_items(record: Path):
+    """Read the items of a record as a pyarrow table; `read_record` has compared the file with its checksum."""
     import pyarrow.parquet as pq
 
-    return pq.read_table(path)
+    return pq.read_table(record.with_suffix(".parquet"))

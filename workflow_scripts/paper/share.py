@@ -150,7 +150,7 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
     """Yield one line per score of each item."""
     if any(metric.condition for metric in record.metrics):
         return
-    for item in read_items(path.with_name(record.items.file)).to_pylist():
+    for item in read_items(path).to_pylist():
         prediction = item["prediction"]
         output = prediction if item["text"] is None else item["text"]
         answer = {

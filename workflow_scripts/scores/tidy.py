@@ -51,7 +51,7 @@ def read_measured(
 ) -> Iterator[tuple[dict[str, Any], Sequence[Metric], pd.DataFrame]]:
     """Read the shared columns, scores and items of each record and of each cell of the imported folders."""
     for path, record in read_records(records):
-        items = read_items(path.with_name(record.items.file)).to_pandas()
+        items = read_items(path).to_pandas()
         yield describe_record(record), record.metrics, items
     for name, folder in folders.items():
         for cell, answers in read_folder(Path(folder), **harness_tasks):

@@ -21,7 +21,7 @@ def evaluate(world, model_manifest, tmp_path):
     def run(task: str, metric: str, **changes):
         path = tmp_path / "record.json"
         evaluate_direct(model_manifest, world, path, make_cell(task, metric, **changes))
-        return read_record(path), read_items(path.with_suffix(".parquet")).to_pylist()
+        return read_record(path), read_items(path).to_pylist()
 
     return run
 

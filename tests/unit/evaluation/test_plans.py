@@ -84,7 +84,7 @@ def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, 
         loss = statistics.fmean(losses, sizes if mean == "tokens" else None)
         assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
         assert metric.n == len(PROMPTS)
-    assert read_items(path.with_suffix(".parquet")).to_pylist()[-1]["prediction"] == response
+    assert read_items(path).to_pylist()[-1]["prediction"] == response
 
 
 def test_latency_conditions(world, chunkable, tmp_path):

@@ -27,7 +27,7 @@ def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> N
     """Score the outputs with the run's current parsers and write the record and its items."""
     spec = Reading.model_validate(read)
     stored = read_complete_record(generations)
-    rows = read_items(generations.with_name(stored.items.file)).to_pylist()
+    rows = read_items(generations).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
     items = [judge_output(output, spec) for output in outputs]
     reading = {"read": spec.model_dump(mode="json")}

@@ -100,9 +100,7 @@ def find_speedups(latency: pd.DataFrame) -> pd.Series:
 def read_letters(records: Iterable[Path]) -> dict[str, np.ndarray]:
     """Read the likeliest letter of each question from the records of MMLU, by checkpoint."""
     return {
-        record.model.id: np.array(
-            read_items(path.with_name(record.items.file))["loglikelihoods"].to_pylist()
-        ).argmax(axis=1)
+        record.model.id: np.array(read_items(path)["loglikelihoods"].to_pylist()).argmax(axis=1)
         for path, record in read_records(records)
     }
 

@@ -61,7 +61,7 @@ def read_correct_answers(records: Iterable[Path]) -> Right:
     """Read whether each question was answered correctly, by checkpoint and run, without failed cells."""
     right = {}
     for path, record in read_records(records):
-        items = read_items(path.with_name(record.items.file)).select(["item", "correct"])
+        items = read_items(path).select(["item", "correct"])
         frame = items.to_pandas().set_index("item")
         right[record.model.id, record.task.name] = frame["correct"].astype(bool)
     return right

@@ -57,7 +57,7 @@ def compare_answers(paths: Sequence[Path]) -> pd.DataFrame:
 
 
 def _read_predictions(record: Path) -> pd.Series:
-    return read_items(record.with_suffix(".parquet")).column("prediction").to_pandas()
+    return read_items(record).column("prediction").to_pandas()
 
 
 def compute_scores(
