@@ -15,7 +15,7 @@ _MODEL_FILES = re.compile(
 )
 _LOADED_WEIGHTS = re.compile(r"(adapter_)?model(-\d+-of-\d+)?\.safetensors")
 _INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
-_MANIFEST = "manifest.json"  # written by this package
+MANIFEST = "manifest.json"  # written by this package
 
 
 def select_model_files(paths: Iterable[str]) -> set[str]:
@@ -31,7 +31,7 @@ def select_model_files(paths: Iterable[str]) -> set[str]:
 
 def is_plain(path: str) -> bool:
     """Return whether a path is neither hidden nor named like our manifest."""
-    return not re.search(rf"(^|/)(\.|{re.escape(_MANIFEST)}$)", path)
+    return not re.search(rf"(^|/)(\.|{re.escape(MANIFEST)}$)", path)
 
 
 def find_missing_files(files: Collection[str], remedy: str) -> str | None:

@@ -22,11 +22,14 @@ from workflow_scripts.core.files import (
     write_json,
 )
 from workflow_scripts.core.ids import LOCAL
-from workflow_scripts.core.model_files import count_header_parameters, is_plain, read_json_object
+from workflow_scripts.core.model_files import (
+    MANIFEST,
+    count_header_parameters,
+    is_plain,
+    read_json_object,
+)
 from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
 from workflow_scripts.settings.served import Served
-
-MANIFEST = "manifest.json"
 
 
 class HubFile(StrictModel):
