@@ -12,9 +12,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.hub_api import (
     RepoType,
     download,
-    read_listing,
+    open_listing,
     require_complete,
-    translate_errors,
 )
 from workflow_scripts.hub.lock import find_locked_commit
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, seal
@@ -33,8 +32,7 @@ def fetch(
             f"The config pins {repository} to commit {revision}, the lock to {commit}; delete its row"
             " in hub.lock.tsv to follow the config."
         )
-    with translate_errors(kind, repository):
-        listing = read_listing(kind, repository, commit or revision)
+    with open_listing(kind, repository, commit or revision) as listing:
         require_complete(listing)
         (folder / MANIFEST).unlink(missing_ok=True)
         files = download(listing, listing.files, folder)

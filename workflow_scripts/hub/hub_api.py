@@ -56,10 +56,13 @@ class Listing:
 
 
 @contextmanager
-def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
-    """Raise the client's errors as UserError, or as Unreachable if the hub did not answer."""
+def open_listing(kind: RepoType, repository: str, revision: str | None) -> Iterator[Listing]:
+    """Yield the listing of a repository at a revision; None is the default branch.
+
+    The client's errors in the block are raised as UserError, or as Unreachable if the hub did not answer.
+    """
     try:
-        yield
+        yield _read_listing(kind, repository, revision)
     # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
     except (*_NO_ANSWER, HfHubHTTPError, ValueError) as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
@@ -72,8 +75,8 @@ def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
         raise (Unreachable if is_unreachable else UserError)(shorten_text(problem)) from None
 
 
-def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
-    """Read the list of permitted files at a revision; None is the default branch."""
+def _read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
+    """Read the list of permitted files at a revision."""
     info = HfApi(endpoint=constants.ENDPOINT).repo_info(
         repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
     )

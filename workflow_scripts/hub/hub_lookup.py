@@ -27,22 +27,16 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     """Look up the cells of a model's row in its card, file list and configuration."""
     from huggingface_hub import constants
 
-    from workflow_scripts.hub.hub_api import (
-        download,
-        read_listing,
-        require_complete,
-        translate_errors,
-    )
+    from workflow_scripts.hub.hub_api import download, open_listing, require_complete
 
     print(
         plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
     )
     with (
         tempfile.TemporaryDirectory(prefix="chorus-look-up-") as temporary,
-        translate_errors("model", name),
+        open_listing("model", name, None) as listing,
     ):
         folder = Path(temporary)
-        listing = read_listing("model", name, None)
         require_complete(listing)
         info = listing.info
         if info.safetensors is None:

@@ -14,7 +14,7 @@ from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.failed_cells import write_failed_record
 from workflow_scripts.core.files import read_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
-from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
+from workflow_scripts.hub.hub_api import download, open_listing
 from workflow_scripts.hub.lock import find_locked_commit
 from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
@@ -24,8 +24,7 @@ METADATA = "metadata.json"
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manifest:
     """Fetch the files that `fetch` would, except weights; write the manifest last."""
-    with translate_errors("model", repository):
-        listing = read_listing("model", repository, revision)
+    with open_listing("model", repository, revision) as listing:
         small = {
             path: file.size or 0
             for path, file in listing.files.items()
