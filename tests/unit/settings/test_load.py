@@ -19,8 +19,10 @@ def test_repository_config(path):
         assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
         assert settings.mmlu.max_items_per_subject is settings.prompts.max_items_per_subject is None
     if path.stem == "published_checkpoints":
-        checkpoints = settings.list_mmlu_checkpoints()
-        tables = {find_published_table(checkpoint, settings.source) for checkpoint in checkpoints}
+        tables = {
+            find_published_table(checkpoint, settings.source)
+            for checkpoint in settings.list_mmlu_checkpoints()
+        }
         assert tables >= {"mmlu_baseline", "mmlu_k2m12_cpt_sft", "mmlu_k2m6_cpt_sft"}
 
 

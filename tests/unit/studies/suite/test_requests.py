@@ -8,7 +8,7 @@ import pytest
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import fail, make_entry, measure
 from workflow_scripts.core.files import write_json
-from workflow_scripts.studies.suite.requests import get_status, read_checks
+from workflow_scripts.studies.suite.requests import get_parameters, get_status
 from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -26,12 +26,11 @@ def test_status_follows_the_records():
     assert "is not a JSON record" in get_status(entry)["reason"]
 
 
-def test_parameters_of_built_checkpoint(tmp_path):
-    checks = tmp_path / "checks.json"
-    write_json(checks, [make_entry() | {"built": str(tmp_path / "manifest.json")}])
-    assert read_checks(checks)[0]["parameters"] == 1_000_000
-    write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})  # once built
-    assert read_checks(checks)[0]["parameters"] == 1_250_000
+def test_parameters_of_built_checkpoint():
+    entry = make_entry() | {"built": "manifest.json"}
+    assert get_parameters(entry) == 1_000_000
+    write_json("manifest.json", {"parameters": 1_250_000})  # once built
+    assert get_parameters(entry) == 1_250_000
 
 
 def prepare(**override) -> dict:

@@ -8,12 +8,10 @@ import pytest
 
 from tests.records import collect
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
-from workflow_scripts.core.files import write_json
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.studies.suite.board import make_suite_tab
 from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
-from workflow_scripts.studies.suite.requests import read_checks
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
 FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
@@ -39,8 +37,7 @@ def entries(here):
 def table(entries):
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
     scores, errors = collect([path for path in paths if path.is_file()])
-    write_json(Path("checks.json"), entries)
-    accepted = [entry for entry in read_checks(Path("checks.json")) if not entry["reason"]]
+    accepted = [entry["request"] | entry for entry in entries if not entry["reason"]]
     return make_leaderboard(scores, accepted, errors, TASKS, [FLAG])
 
 
@@ -70,8 +67,8 @@ def test_leaderboard(table):
 def test_tab(table):
     published = {"name": "A model", "task": "truth", "metric": "acc", "percent": "20.0"}
     published |= {"items": "400", "what": "Of another protocol.", "source": "A paper"}
-    elsewhere = published | {"metric": "mc1"}  # of a metric that the suite does not show
-    pd.DataFrame([published, elsewhere]).to_csv("baselines.tsv", sep="\t", index=False)
+    lines = [published, published | {"metric": "mc1"}]  # of a metric that the suite does not show
+    pd.DataFrame(lines).to_csv("baselines.tsv", sep="\t", index=False)
     write_csv(table, Path("leaderboard.csv"))
     tab = make_suite_tab(Path("leaderboard.csv"), Path("baselines.tsv"), {"tasks": TASKS})
     baseline, chance, paper, good, *_ = tab.rows
