@@ -9,7 +9,7 @@ import yaml
 def load_yaml(name: str) -> Any:
     """Load a YAML file of this folder, with the fast parser, because each Snakemake process reads two."""
     text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, yaml.CSafeLoader)
+    return yaml.CSafeLoader(text).get_single_data()
 
 
 ORGANISATION = "miniature"
