@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 178_081  # including the rules; about six tokens a line
-TEST_TOKENS = 99_445
+PACKAGE_TOKENS = 170_846  # including the rules; about six tokens a line
+TEST_TOKENS = 99_157
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,

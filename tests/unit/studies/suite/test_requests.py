@@ -29,7 +29,7 @@ def test_status_follows_the_records():
 def test_parameters_of_built_checkpoint():
     entry = make_entry() | {"built": "manifest.json"}
     assert get_parameters(entry) == 1_000_000
-    write_json("manifest.json", {"parameters": 1_250_000})  # once built
+    write_json(Path("manifest.json"), {"parameters": 1_250_000})  # once built
     assert get_parameters(entry) == 1_250_000
 
 
