@@ -27,7 +27,7 @@ rule build_chunked:
     conda:
         "../envs/lm_eval.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime="2h",
     params:
         version="build_chunked 3",

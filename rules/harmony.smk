@@ -1,6 +1,6 @@
 """Show the items of train-before-test, and measure bits per byte of the user's own texts before and after training."""
 
-from workflow_scripts.grid.requests import build_explain_request
+from workflow_scripts.grid.requests import build_corpus_request, build_explain_request
 
 
 rule explain_training:

@@ -17,7 +17,7 @@ rule tokenise_samples:
     conda:
         "../envs/lm_eval.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime="8h",
     params:
         version="tokenise_samples 3",

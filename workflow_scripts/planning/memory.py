@@ -5,7 +5,7 @@ from typing import Any
 
 MB = 1_000_000
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
-LIBRARIES_MB = 1_000  # Python, PyTorch and a harness (530 to 830), and Snakemake in a job of Slurm
+LIBRARIES_MB = 900  # Python, PyTorch and a harness (530 to 830), and Snakemake in a job of Slurm
 # Bytes per trained parameter in float32: the parameter, its gradient and AdamW's two moments.
 OF_TRAINED = 16
 
@@ -32,9 +32,9 @@ def get_free_memory(device: Any) -> int | None:
 def estimate_submitted_mb(
     parameters: int, dtype: str, *, trains: bool, is_delta: bool = False
 ) -> int:
-    """Estimate the memory in MB for a model of known size: twice the weights plus the libraries.
+    """Estimate the memory in MB for a model of known size: twice the weights plus 3,000.
 
     Training adds four bytes per parameter. A delta and its base model are added in float32.
     """
     size = 2 * BYTES["float32" if is_delta else dtype] + (4 if trains else 0)
-    return int(3 * LIBRARIES_MB + parameters * size / MB)
+    return int(3_000 + parameters * size / MB)
