@@ -82,8 +82,6 @@ class GridFile(Section):
 
     title: str = ""
     """What the titles of its tables begin with"""
-    called: Words = "scores"
-    """What sentences call its scores"""
     files: Name | None = None
     """What the names of its results begin with; its own name where not said"""
     run: bool = False
