@@ -46,7 +46,7 @@ rule all:
 
 
 onstart:
-    prepare_jobs(workflow, SETTINGS.compute.threads, measures=bool(RECORDS))
+    prepare_jobs(workflow, SETTINGS.compute.threads)
 
 
 onsuccess:

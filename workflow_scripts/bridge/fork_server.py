@@ -17,11 +17,15 @@ from multiprocessing import connection, forkserver
 from pathlib import Path
 
 from workflow_scripts.bridge.job import limit_library_threads, read_server_address
-from workflow_scripts.bridge.snakemake_contract import replace_script_start
+from workflow_scripts.bridge.snakemake_contract import (
+    list_needed_environments,
+    replace_script_start,
+)
 from workflow_scripts.core.offline import set_offline_environment
 
 # Files in envs/ with many short jobs.
-_ENVIRONMENTS = {"lm_eval", "lighteval", "reporting"}
+_MEASURING = {"lm_eval", "lighteval"}
+_ENVIRONMENTS = _MEASURING | {"reporting"}
 _TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
 # Not lighteval's models, whose import disables gradients.
 _MODELS = (
@@ -31,11 +35,12 @@ _MODELS = (
 )
 
 
-def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
+def fork_local_jobs(workflow, threads: int) -> None:
     """Start the forkserver, and fork all later jobs that use `threads` compute threads.
 
-    Without `measures` the forkserver imports only the libraries for tables.
+    Where this run makes only tables, the forkserver imports only their libraries.
     """
+    measures = list_needed_environments(workflow) & _MEASURING
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
     environment = dict(os.environ)

@@ -71,7 +71,7 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
                 "rule": job.rule,
                 "seconds": round(time.monotonic() - started, 1),
                 "peak_mb": peak_memory_mb(),
-                "requested_mb": dict(requested.items()).get("mem_mb"),
+                "requested_mb": requested.get("mem_mb"),
             }
             print(json.dumps(cost))
         except UserError as error:

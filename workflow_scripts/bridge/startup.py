@@ -46,11 +46,11 @@ def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> 
     return load_settings(config, look_up if is_typed else None)
 
 
-def prepare_jobs(workflow, threads: int, measures: bool) -> None:
+def prepare_jobs(workflow, threads: int) -> None:
     """Prepare to run jobs on this machine; exit if the executor is slurm and sbatch is missing."""
     executor = get_executor(workflow)
     if executor == "slurm" and shutil.which("sbatch") is None:
         sys.exit(_NO_SLURM)
     if executor == "local":
         share_gpus()
-        fork_local_jobs(workflow, threads, measures)
+        fork_local_jobs(workflow, threads)

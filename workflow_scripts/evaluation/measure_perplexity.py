@@ -35,7 +35,7 @@ def measure_perplexity(
     model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    recording, params = Recording(), PerplexityRequest.of(request)
+    recording, params = Recording(), PerplexityRequest.model_validate(request)
     hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")

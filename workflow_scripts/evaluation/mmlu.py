@@ -43,7 +43,7 @@ _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one 
 
 def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Evaluate a checkpoint on all questions and write the record and its items."""
-    recording, params = Recording(), MmluRequest.of(request)
+    recording, params = Recording(), MmluRequest.model_validate(request)
     loaded = load_model(model, **params.compute.loading)
     scored_items = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)

@@ -22,7 +22,7 @@ def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], repor
     """
     import torch
 
-    params = VerifyRequest.of(request)
+    params = VerifyRequest.model_validate(request)
     base, chunked = (load_model(path, **params.compute.loading) for path in (model, checkpoint))
     generator = torch.Generator().manual_seed(params.seed)
     vocabulary = base.model.config.vocab_size

@@ -32,7 +32,7 @@ Timings = list[tuple[float, float]]  # both TIMES of each round
 
 def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    recording, params = Recording(), LatencyRequest.of(request)
+    recording, params = Recording(), LatencyRequest.model_validate(request)
     measures = params.measures
     device = choose_device(params.compute.device)
     places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]

@@ -25,7 +25,7 @@ def explain_training(
     model: list[Path], data: list[Path], text: Path, request: dict[str, Any]
 ) -> None:
     """Write both items as text for each model."""
-    params = ExplainTrainingRequest.of(request)
+    params = ExplainTrainingRequest.model_validate(request)
     with mirror(get_hub_folder(data[0])):
         splits = load_splits(params.task, params.recipe, params.seed, params.draws)
         count = len(splits.training)

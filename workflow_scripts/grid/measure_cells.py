@@ -27,7 +27,7 @@ def measure_cells(
     resources: dict[str, Any],
 ) -> None:
     """Measure each cell and write its record; the last try after a kill marks unfinished cells as failed."""
-    job = CellsRequest.of(request)
+    job = CellsRequest.model_validate(request)
     base = read_manifest(model)
     print(base.repository, flush=True)
     decides: dict[str, Any] = {"model": base.commit}

@@ -4,7 +4,7 @@ Each subclass is defined next to its settings. The rule puts its plain values in
 model from them, the provenance has their checksum, and the record has them all.
 """
 
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,11 +20,6 @@ class JobParams(BaseModel):
         A rule passes them as one parameter, because Snakemake compares parameters as a set of values without names.
         """
         return self.model_dump(mode="json")
-
-    @classmethod
-    def of(cls, params: dict[str, Any]) -> Self:
-        """Build the parameters from a rule's params."""
-        return cls.model_validate(params)
 
     @property
     def sha256(self) -> str:

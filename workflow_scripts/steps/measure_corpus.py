@@ -20,7 +20,7 @@ def main(
 
     records = [before, after]
     run_cached(
-        lambda: measure_corpus(model, text, before, after, CorpusRequest.of(request)),
+        lambda: measure_corpus(model, text, before, after, CorpusRequest.model_validate(request)),
         inputs=[model, text],
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
         version=version,

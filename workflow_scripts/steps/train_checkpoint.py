@@ -26,7 +26,7 @@ def main(
     )
     from workflow_scripts.training.requests import StageRequest
 
-    stage, folder = StageRequest.of(request), manifest.parent
+    stage, folder = StageRequest.model_validate(request), manifest.parent
     run_cached(
         lambda: train_stage(base, samples, folder, record, stage),
         inputs=[base, samples],

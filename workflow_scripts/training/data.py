@@ -22,7 +22,7 @@ _BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> None:
     """Write the samples of a recipe, and a summary with their source and the counts of bad rows."""
-    params = SamplesRequest.of(request)
+    params = SamplesRequest.model_validate(request)
     keys, hub = params.keys, Path(params.hub)
     tokenizer = load_tokenizer(model)
     if keys.dataset:

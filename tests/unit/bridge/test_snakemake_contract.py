@@ -22,10 +22,11 @@ onstart:
         "gpu_request": contract.get_default_resource(workflow, "gpu_request"),
         "absent": contract.get_default_resource(workflow, "absent"),
         "executor": contract.get_executor(workflow),
+        "environments": sorted(contract.list_needed_environments(workflow)),
     }}
     with open("facts.json", "w") as file:
         json.dump(facts, file)
-    fork_local_jobs(workflow, threads=1, measures=False)
+    fork_local_jobs(workflow, threads=1)
 rule all:
     input: "run.txt", expand("{{name}}.json", name=["forked", "threads", "plain", "failed", "killed"])
 rule run:
@@ -84,6 +85,7 @@ def test_command_line_and_profile(run):
         "gpu_request": "gres:a100",
         "absent": None,
         "executor": "local",
+        "environments": ["None", "hub", "reporting"],
     }
 
 

@@ -30,7 +30,7 @@ _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
-    recording, params = Recording(), PromptRequest.of(request)
+    recording, params = Recording(), PromptRequest.model_validate(request)
     hub, spec, loading = get_hub_folder(data[0]), params.asking, params.compute.loading
     loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
