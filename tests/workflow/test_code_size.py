@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 170_846  # including the rules; about six tokens a line
+PACKAGE_TOKENS = 170_845  # including the rules; about six tokens a line
 TEST_TOKENS = 99_151
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {

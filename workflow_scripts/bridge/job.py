@@ -67,13 +67,16 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
                 block_network(but_for=read_server_address(job))
             take_gpus(requested)
             yield
-            cost = {
-                "rule": job.rule,
-                "seconds": round(time.monotonic() - started, 1),
-                "peak_mb": peak_memory_mb(),
-                "requested_mb": requested.get("mem_mb"),
-            }
-            print(json.dumps(cost))
+            print(
+                json.dumps(
+                    {
+                        "rule": job.rule,
+                        "seconds": round(time.monotonic() - started, 1),
+                        "peak_mb": peak_memory_mb(),
+                        "requested_mb": requested.get("mem_mb"),
+                    }
+                )
+            )
         except UserError as error:
             print(f"{job.rule}: {error}")
             sys.exit(error.exit_code)

@@ -113,7 +113,7 @@ class Planner:
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
         reading = Workload(items, tokens, work.new_tokens)
-        # A row has five examples too; of 8 times its tokens, SmolLM2-135M in two chunks took 90%.
+        # A row has five examples too; of 8 times its tokens, SmolLM2-135M in two chunks took 88%.
         return self._read(checkpoint, [reading], 8 * work.test_tokens * self._rows)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:

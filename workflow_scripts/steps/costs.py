@@ -17,7 +17,7 @@ def main() -> None:
     from workflow_scripts.core.files import write_text
     from workflow_scripts.settings.job_batches import strip_batch_number
 
-    costs = read_costs(Path("logs"))
+    costs = read_costs()
     if not costs:
         raise UserError("No job of this folder has finished: logs/ has no log with a cost.")
     jobs = pd.DataFrame(costs)
@@ -35,14 +35,14 @@ def main() -> None:
     write_text(Path("results/costs.txt"), f"{table.round(2).to_string(na_rep='')}\n")
 
 
-def read_costs(folder: Path) -> list[dict[str, Any]]:
-    """Read the cost of each finished job from the logs in the folder."""
-    lines = []
-    for log in sorted(folder.rglob("*.log")):
-        *_, last = ["", *log.read_text(encoding="utf-8").splitlines()]
-        if last.startswith(COST_START):
-            lines.append(json.loads(last))
-    return lines
+def read_costs() -> list[dict[str, Any]]:
+    """Read the cost of each finished job from its log; the logs of other programs may have any encoding."""
+    costs = []
+    for log in sorted(Path("logs").rglob("*.log")):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        if lines and lines[-1].startswith(COST_START):
+            costs.append(json.loads(lines[-1]))
+    return costs
 
 
 if "snakemake" in globals():
