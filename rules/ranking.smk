@@ -48,7 +48,7 @@ rule agreement:
 
 
 rule agreement_by_size:
-    """Compare the rank agreement of task pairs over all models with the agreement among models of similar size."""
+    """Compare the rank agreement of task pairs over all models with the agreement within bands of model size."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -59,7 +59,7 @@ rule agreement_by_size:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"

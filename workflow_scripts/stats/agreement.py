@@ -5,22 +5,18 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-Pairs = tuple[np.ndarray, np.ndarray]  # positions of the first and second model of each pair
 _MAX_COMPARED = 1000  # models; beyond this, sorting is faster than comparing all pairs
 
 
-def compare_scores(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Compare scores: 1, -1, or 0 if they are tied or one is missing.
-
-    Sums over up to 16 million pairs of models are exact in float32, which is faster.
-    """
-    return np.subtract(first > second, first < second, dtype=np.float32)
-
-
 def compare_all(values: np.ndarray) -> np.ndarray:
-    """Compare each two of the models (rows), in both directions: [task, model, model]."""
+    """Compare each two of the models (rows), in both directions: [task, model, model].
+
+    The result is 1, -1, or 0 if they are tied or one score is missing. Sums over up to 16 million pairs of models are
+    exact in float32, which is faster.
+    """
     by_task = np.ascontiguousarray(values.T)
-    return compare_scores(by_task[:, :, None], by_task[:, None])
+    first, second = by_task[:, :, None], by_task[:, None]
+    return np.subtract(first > second, first < second, dtype=np.float32)
 
 
 def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
@@ -29,31 +25,19 @@ def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
     return (numbers @ mask * mask).sum(axis=1).astype(float)
 
 
-def pair_all(models: int) -> Pairs:
-    """List all pairs of `models` models, by position."""
-    return np.triu_indices(models, 1)
-
-
-def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataFrame:
+def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
 
     tau_b(a, b) = (C - D) / sqrt(N_a N_b). Over the pairs of models measured on both a and b, C counts the
     concordant pairs, D the discordant pairs, and N_a the pairs not tied on a. A cell is NaN if there is no
-    such pair or a task ties all of them. With `pairs`, only these pairs of models are counted.
+    such pair or a task ties all of them.
     """
-    values = scores.to_numpy(dtype=float)
-    measured = ~np.isnan(values)
-    if pairs is not None:
-        first, second = pairs
-        order = compare_scores(values[first], values[second]).T
-        # [a, b]: pairs untied on a, measured on b.
-        untied = (np.abs(order) @ (measured[first] & measured[second])).astype(float)
-    elif len(values) > _MAX_COMPARED:
+    if len(scores) > _MAX_COMPARED:
         return scores.corr(method="kendall")
-    else:
-        order = compare_all(values)
-        untied = sum_pairs(np.abs(order), measured)
-        order = order.reshape(values.shape[1], len(values) ** 2)
+    values = scores.to_numpy(dtype=float)
+    order = compare_all(values)
+    untied = sum_pairs(np.abs(order), ~np.isnan(values))  # [a, b]: pairs untied on a, measured on b
+    order = order.reshape(values.shape[1], len(values) ** 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = order @ order.T / np.sqrt(untied * untied.T)
     return pd.DataFrame(tau, scores.columns, scores.columns)
@@ -61,7 +45,7 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
 
 def average_pairs(matrix: pd.DataFrame) -> float:
     """Average tau over all pairs of different tasks for which it is defined; NaN if there is none."""
-    return float(pd.Series(matrix.to_numpy()[pair_all(len(matrix))]).mean())
+    return float(pd.Series(matrix.to_numpy()[np.triu_indices(len(matrix), 1)]).mean())
 
 
 def mean_agreement(scores: pd.DataFrame) -> float:
@@ -93,7 +77,8 @@ def count_rising_pairs(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float
 
     Both arguments are matrices from `kendall_matrix` over the same tasks; only pairs defined in both count.
     """
-    rise = pd.Series((second.to_numpy() - first.to_numpy())[pair_all(len(first))]).dropna()
+    pairs = np.triu_indices(len(first), 1)
+    rise = pd.Series((second.to_numpy() - first.to_numpy())[pairs]).dropna()
     return float((rise > 0).mean()), len(rise)
 
 

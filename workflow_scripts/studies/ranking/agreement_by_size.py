@@ -12,17 +12,11 @@ from workflow_scripts.stats.agreement import (
     average_pairs,
     count_rising_pairs,
     kendall_matrix,
+    mean_agreement,
     select_shared_cells,
 )
 from workflow_scripts.stats.redraws import compute_agreement_ceiling
-from workflow_scripts.stats.size_bands import (
-    FACTOR,
-    FEWEST,
-    MOST_PAIRS,
-    draw_pairs,
-    group_in_bands,
-    pair_like,
-)
+from workflow_scripts.stats.size_bands import FACTOR, FEWEST, group_in_bands
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import (
     OVER_FAMILIES,
@@ -32,20 +26,18 @@ from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import format_size
 
-ALL, LIKE, BAND = "all", "like", "band"
+ALL, BAND = "all", "band"
 _NOTE = (
-    "Mean of Kendall's tau-b over pairs of different tasks, of all models and of models of similar size. Similar"
-    f" size: pairs of models whose parameters are at most a factor of {FACTOR:.0f} apart (of more than"
-    f" {MOST_PAIRS:,} pairs a random sample of as many). A band has the models between two sizes a factor of"
-    f" {FACTOR:.0f} apart, if there are {FEWEST} or more. The 95% interval is over model families (their number in"
-    " brackets; over models where there are fewer than four families). Ceiling: the noise ceiling, the agreement of"
-    f" tasks that differ in nothing but resampled test items{frame.TRAININGS}. Rising: pairs of tasks whose"
-    " agreement is higher than zero-shot, over the cells that both protocols have."
+    "Mean of Kendall's tau-b over pairs of different tasks, of all models and of those in a band: between two sizes"
+    f" a factor of {FACTOR:.0f} apart, if there are {FEWEST} or more. The 95% interval is over model families (their"
+    " number in brackets; over models where there are fewer than four families). Ceiling: the noise ceiling, the"
+    f" agreement of tasks that differ in nothing but resampled test items{frame.TRAININGS}. Rising: pairs of tasks"
+    " whose agreement is higher than zero-shot, over the cells that both protocols have."
 )
 
 
 class Group(NamedTuple):
-    """A group of models; the group LIKE has all models of known size, but only pairs of similar size count."""
+    """All models, or those of a band of sizes."""
 
     group: str
     smallest: float
@@ -61,52 +53,36 @@ def group_models(grid: Grid) -> list[Group]:
 
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
-    """Compute one row per protocol and group of models: all, all pairs of similar size, and each size band."""
+    """Compute one row per protocol and group of models: all, and each size band."""
     direct, rows = grids.get(settings.baseline), []
     for grid in grids.values():
-        every, *bands = group_models(grid)
-        sized = grid.models.loc[every.models, "parameters"].dropna().index
-        for group in (every, Group(LIKE, np.nan, np.nan, sized), *bands):
+        for group in group_models(grid):
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
                 sides = select_shared_cells(direct.values, grid.values.loc[group.models])
-                matrices = (_compute_matrix(side, grid, group.group) for side in sides)
-                row["rising"], row["pairs"] = count_rising_pairs(*matrices)
-            if row["pairs_of_models"] or group is every:
-                rows.append(row)
+                row["rising"], row["pairs"] = count_rising_pairs(*map(kendall_matrix, sides))
+            rows.append(row)
     columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
     return pd.DataFrame(rows, columns=list(columns))
 
 
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
     scores, models = grid.measured.loc[group.models], grid.models.loc[group.models]
-    count, is_like = len(models), group.group == LIKE
 
     def compute_mean(is_left: np.ndarray) -> list[float]:
-        # Pairs of similar size may be sampled; masking keeps the sample and drops pairs of omitted models.
-        left = scores.mul(np.where(is_left, 1.0, np.nan), axis=0) if is_like else scores[is_left]
-        return [average_pairs(_compute_matrix(left, grid, group.group))]
+        return [mean_agreement(scores[is_left])]
 
     (interval,) = compute_family_intervals(compute_mean, models["family"])
     row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
-    row |= {"models": count, "families": models["family"].nunique()}
-    row |= {"pairs_of_models": count * (count - 1) // 2} | interval
-    if is_like:
-        return row | {"pairs_of_models": len(pair_like(models["parameters"])[0])}
+    row |= {"models": len(models), "families": models["family"].nunique()} | interval
     ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
     defined = kendall_matrix(scores).notna()  # the pairs of tasks in the mean
     return row | {"ceiling": average_pairs(ceilings.where(defined))}
 
 
-def _compute_matrix(scores: pd.DataFrame, grid: Grid, kind: str) -> pd.DataFrame:
-    like = pair_like(grid.models.loc[scores.index, "parameters"]) if kind == LIKE else None
-    return kendall_matrix(scores, like and draw_pairs(like))
-
-
 def name_groups(table: pd.DataFrame) -> list[str]:
-    names = {ALL: "all models", LIKE: "pairs of like size"}
     return [
-        names.get(kind) or f"{format_size(low)} to {format_size(high)}"
+        "all models" if kind == ALL else f"{format_size(low)} to {format_size(high)}"
         for kind, low, high in table[["group", "smallest", "largest"]].to_numpy()
     ]
 
@@ -119,14 +95,12 @@ def find_largest_band(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
-    """Return the named mean agreement over pairs of similar size and within the band with the most models."""
-    like, band = table[table["group"] == LIKE], find_largest_band(table)
-    columns = ["value", "families_low", "families_high", "ceiling", "rising"]
+    """Return the named mean agreement within the band with the most models."""
+    band, columns = find_largest_band(table), ["value", "ceiling", "rising"]
     return {
-        f"{study}.like_pairs": like["pairs_of_models"].max(),
         f"{study}.size_band": next(iter(name_groups(band)), None),
         f"{study}.size_models": band["models"].max(),
-        **frame.name_numbers(pd.concat([like, band]), study, ["protocol", "group"], columns),
+        **frame.name_numbers(band, study, ["protocol", "group"], columns),
     }
 
 
@@ -150,7 +124,6 @@ def main(
             "Of": name_groups(by_size),
             "Models": "{models}",
             "Families": "{families}",
-            "Pairs of models": "{pairs_of_models:,d}",
             "Mean tau-b": "{value:.3f}",
             "Over families": OVER_FAMILIES,
             "Ceiling": "{ceiling:.3f}",
