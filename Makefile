@@ -12,7 +12,7 @@ BENCH := $(VENV)/bench
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo clean test test-all test-slurm test-faults test-real golden generate \
-	bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking bench-price
+	bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -86,10 +86,6 @@ bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a 
 MODELS ?= 600
 bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, five
 	$(BIN)/python -m bench.ranking --models $(MODELS)
-
-bench-price: $(INSTALLED) ## how well training on fewer tasks ranks models, on the published scores; a minute
-	$(BIN)/snakemake results/tables/published_price.md
-	@cat results/tables/published_price.md
 
 BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\
  already). 50 are for lighteval alone: with conda, `snakemake --sdm conda` puts it into an environment of its own.

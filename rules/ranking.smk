@@ -212,7 +212,7 @@ rule releases:
 
 
 rule price:
-    """Measure how well fine-tuning on a subset of tasks ranks the models: selected, cheapest or random tasks."""
+    """Measure how well fine-tuning on the tasks selected for a budget ranks the models."""
     input:
         grid="results/grids/{grid}.parquet",
         release=get_release_source,
@@ -226,9 +226,9 @@ rule price:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards)
-        | {"training_tokens": count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
+        | {"training_tokens": count_training_tokens(SETTINGS)},
     script:
         "../workflow_scripts/studies/ranking/price.py"
 

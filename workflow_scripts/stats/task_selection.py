@@ -47,21 +47,3 @@ def _list_steps(best: list[int], count: int) -> list[np.ndarray]:
     larger += [[*rest, *pair] for rest in rests for pair in combinations(others, 2)]
     as_large = [[*rest, task] for rest in rests for task in others]
     return [np.sort(sets, axis=1) for sets in (larger, as_large) if sets]
-
-
-def select_cheapest_tasks(prices: pd.Series, budget: float) -> list[str]:
-    """Choose the cheapest tasks, as many as the budget allows."""
-    ordered = prices.sort_values(kind="stable")
-    return list(ordered.index[ordered.cumsum() <= budget])
-
-
-def select_random_tasks(
-    prices: pd.Series, budget: float, generator: np.random.Generator
-) -> list[str]:
-    """Choose tasks in random order, skipping those that exceed the remaining budget."""
-    tasks = []
-    for task in generator.permutation(prices.index):
-        if prices[task] <= budget:
-            tasks.append(str(task))
-            budget -= prices[task]
-    return tasks

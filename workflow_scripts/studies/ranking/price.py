@@ -13,22 +13,15 @@ from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ridge_by_family import FEWEST, predict_held_out
-from workflow_scripts.stats.task_selection import (
-    select_cheapest_tasks,
-    select_random_tasks,
-    select_tasks,
-)
+from workflow_scripts.stats.task_selection import select_tasks
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-RANDOM = 10  # random sets of tasks for each budget
-ALL, NONE, CHOSEN, CHEAPEST, DRAWN = "all", "none", "chosen", "cheapest", "random"
+ALL, NONE, CHOSEN = "all", "none", "chosen"
 NAMES = {
     CHOSEN: "chosen",
-    CHEAPEST: "cheapest first",
-    DRAWN: "at random",
     NONE: "direct scores alone",
     ALL: "all trained again",
 }
@@ -42,7 +35,7 @@ NOTE = (
     " is what is predicted: of the other families both releases are known. Within: the share of"
     " models for which it lies"
     f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
-    f" more. At random: means over {RANDOM} draws of tasks."
+    " more."
 )
 _COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
 
@@ -53,9 +46,8 @@ def compute_price(
     second: pd.DataFrame,
     families: pd.Series,
     prices: pd.Series,
-    seed: int,
 ) -> pd.DataFrame:
-    """Compute one row per way to choose tasks and budget; prices are fractions of the price of all tasks."""
+    """Compute one row for all tasks, for none, and for the choice of each budget; prices are fractions of all."""
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
     first = principal_components(trained)
@@ -67,28 +59,21 @@ def compute_price(
             "family": families,
         }
     )
-
-    def place(tasks: list[str], choose: Callable | None = None) -> dict[str, Any]:
-        about = {"price": prices[tasks].sum(), "tasks": len(tasks), "chosen": " ".join(tasks)}
-        choose = choose or (lambda _: tasks)
-        return about | _place(models, lambda others: trained[choose(trained[others])])
-
     tau = _compute_tau(first.scores["PC1"], models["second"])
     without = {"price": 0.0, "tasks": 0, **_place(models, lambda _: direct)}
     rows: list[dict[str, Any]] = [
         {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices), "tau": tau},
         {"way": NONE, "budget": 0.0, **without},
     ]
-    generator = np.random.default_rng(seed)
+
+    def choose(others: np.ndarray | slice, budget: float) -> pd.DataFrame:
+        return trained[select_tasks(trained[others], prices, budget)]
+
     for budget in BUDGETS:
-        choose = partial(select_tasks, prices=prices, budget=budget)
-        draws = [select_random_tasks(prices, budget, generator) for _ in range(RANDOM)]
-        placed = {
-            CHOSEN: place(choose(trained), choose),
-            CHEAPEST: place(select_cheapest_tasks(prices, budget)),
-            DRAWN: pd.DataFrame(map(place, draws)).drop(columns="chosen").mean(),
-        }
-        rows += [{"way": way, "budget": budget, **row} for way, row in placed.items()]
+        tasks = list(choose(slice(None), budget))
+        row = {"way": CHOSEN, "budget": budget, "chosen": " ".join(tasks)}
+        row |= {"price": prices[tasks].sum(), "tasks": len(tasks)}
+        rows.append(row | _place(models, partial(choose, budget=budget)))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -124,7 +109,6 @@ def main(
     table: list[Path],
     settings: dict[str, Any],
     training_tokens: dict[str, float],
-    seed: int,
 ) -> None:
     grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
@@ -139,7 +123,6 @@ def main(
         second.loc[labels, tasks],
         families=trained.models.loc[labels, "family"].fillna("other"),
         prices=pd.Series(training_tokens, dtype=float)[tasks],
-        seed=seed,
     )
     names = grid_settings.task_names
     shown = {
