@@ -322,7 +322,6 @@ rule compare:
         grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
     output:
         table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
-        figure=multiext("results/figures/compare", ".pdf", ".png"),
         answer="results/compare.txt",
     log:
         "logs/compare.log",

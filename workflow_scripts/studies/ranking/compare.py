@@ -14,7 +14,6 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
-from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
@@ -25,7 +24,6 @@ from workflow_scripts.stats.significance import estimate_difference, holm, run_z
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import draw_intervals
 
 QUESTIONS = {
     "items": "other test items",
@@ -220,26 +218,9 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
-def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
-    """Plot the difference on each task and on their mean with its 95% interval, coloured by protocol."""
-    is_mean = table["task"] == OVERALL
-    label = ("mean, " + table["question"].map(QUESTIONS)).where(is_mean, table["task"])
-    points = 100 * table[["difference", "low", "high"]].rename(columns={"difference": "value"})
-    points = points.assign(label=label, name=table["scores"] + ", " + table["protocol"])
-    labels = pd.Index([*label[is_mean], *label]).unique()
-    colours = pick_model_colours(points["name"])
-    with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(colours)) as (fig, axes):
-        draw_intervals(axes, points, colours, labels)
-        axes.axvline(0, color="0.4", linewidth=0.8)
-        axes.set_xlabel("percentage points, with the 95% confidence interval")
-        fig.suptitle("\nminus ".join(names), fontsize=8)
-        draw_legend_below(fig, axes, 2)
-
-
-def main(  # noqa: PLR0913  (files and config values of a job, by name)
+def main(
     grids: list[Path],
     table: list[Path],
-    figure: list[Path],
     answer: Path,
     names: list[str],
     folders: Mapping[str, str],
@@ -276,10 +257,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     title = f"Is {names[0]} better than {names[1]}?"
     note = " ".join([_NOTE.format(*names), *notes])
     write_table(results, table, title=title, note=note, shown=shown)
-    plot_differences(results, names, figure)
     means = shown[results["task"] == OVERALL].drop(columns="Task")
     lines = [title, *(", ".join(row[:-1]) + f": {row[-1]}" for row in means.to_numpy())]
-    write_text(answer, "\n  ".join([*lines, *notes, f"{table[1]}, {figure[1]}"]) + "\n")
+    write_text(answer, "\n  ".join([*lines, *notes, str(table[1])]) + "\n")
 
 
 if "snakemake" in globals():
