@@ -283,7 +283,7 @@ rule panel:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
         arguments=lambda wildcards: get_grid_settings(wildcards)
         | {"families": {row["model"]: row["family"] for row in list_model_rows(SETTINGS)}},
     script:

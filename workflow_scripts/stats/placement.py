@@ -7,11 +7,7 @@ import pandas as pd
 
 from workflow_scripts.stats.jackknife import group_families
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ridge_by_family import (
-    RidgeFit,
-    fit_ridge,
-    predict_held_out,
-)
+from workflow_scripts.stats.ridge_by_family import RidgeFit, fit_ridge
 from workflow_scripts.stats.significance import NORMAL
 
 
@@ -23,8 +19,6 @@ class Fitted(NamedTuple):
     target: np.ndarray
     """The panel's first principal component over all its tasks."""
     learned: RidgeFit
-    coverage: float
-    """Fraction of the panel's models inside their interval when predicted from the other families."""
 
 
 def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
@@ -34,9 +28,7 @@ def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
     standard = (scores - scores.mean(axis=0)) / scores.std(axis=0)
     target = principal_components(panel).scores["PC1"].to_numpy()
     groups = group_families(families.reindex(panel.index))[0]
-    predicted, half_width = predict_held_out(lambda _: standard, target, groups).T
-    coverage = float((np.abs(predicted - target) <= half_width).mean())
-    return Fitted(values, target, fit_ridge(standard, target, groups), coverage)
+    return Fitted(values, target, fit_ridge(standard, target, groups))
 
 
 def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, Any]:
@@ -69,6 +61,5 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, 
         "rank": rank,
         "best_rank": best_rank,
         "worst_rank": worst_rank,
-        "coverage": fitted.coverage,
         "outside": list(scores.index[outside]),
     }

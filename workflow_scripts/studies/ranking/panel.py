@@ -17,13 +17,12 @@ from workflow_scripts.studies.ranking.leaderboard import format_ranks
 _NOTE = (
     "PC1 that a model would have on the panel (the published leaderboard of 61 models on 24 tasks, fine-tuned and"
     " clipped, unless harmony.panel names another), predicted from the tasks it was measured on, with a 95%"
-    " interval for a model of a new family, and the ranks this spans. Coverage: the share of the panel's models"
-    " inside of their interval when predicted from the same tasks by the other families alone. The place of a model"
-    " with scores outside of the panel's range is unreliable. Generated (miniature) models answer generated"
-    " questions: their place demonstrates the method."
+    " interval for a model of a new family, and the ranks this spans. The place of a model with scores outside of the"
+    " panel's range is unreliable. Generated (miniature) models answer generated questions: their place demonstrates"
+    " the method."
 )
 _COLUMNS = ["protocol", "model", "variant", "origin", "tasks", "panel_tasks", "pc1", "low", "high"]
-_COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside"]
+_COLUMNS += ["rank", "best_rank", "worst_rank", "outside"]
 
 
 def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
@@ -71,7 +70,6 @@ def main(
         "PC1": "{pc1:.0f}",
         "Interval": "{low:.0f} to {high:.0f}",
         "Rank": format_ranks(placed["rank"], placed["best_rank"], placed["worst_rank"]),
-        "Coverage": "{coverage:.2f}",
         "Outside the panel": [
             ", ".join(grid_settings.task_names[task] for task in row.split())
             for row in placed["outside"]
