@@ -164,7 +164,7 @@ rule newer:
 
 
 rule texts:
-    """Tabulate bits per byte of texts by model, and the rank agreement of text pairs and text-task pairs."""
+    """Tabulate bits per byte of texts by model, and the rank agreement of texts and tasks."""
     input:
         texts=lambda wildcards: (
             ["results/scores/corpora.parquet"]
@@ -174,7 +174,6 @@ rule texts:
         grid="results/grids/{grid}.parquet",
     output:
         bits=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
-        text_pairs=multiext("results/tables/{grid}_text_pairs", ".csv", ".md", ".tex"),
         text_agreement=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
     log:
         "logs/texts/{grid}.log",

@@ -1,7 +1,6 @@
-"""Tabulate bits per byte of texts, and compare the rankings of models by two texts, or by a text and a task."""
+"""Tabulate bits per byte of texts, and compare the rankings of models by a text and by a task."""
 
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,6 @@ _COLUMNS = ["panel", "text", "task", "kendall", "pearson", "models"]
 _NOTE_OF_RUN = (
     "Of the last tenth of each text, in n windows; lower is better. After training: on the first eight"
     " tenths, the state chosen on the ninth."
-)
-_PAIRS_NOTE = (
-    "How alike two texts rank the models by their bits per byte, over the models that have both:"
-    " Kendall's tau-b of the rankings, and Pearson's r of the bits."
 )
 _AGREEMENT_NOTE = (
     "Agreement of the bits per byte of texts with the scores on each task, over the models that have both:"
@@ -59,17 +54,6 @@ def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     place = pd.Index(settings.texts or table["text"].unique()).get_indexer(table["text"])
     order = ["place", protocols[-1], "model"]
     return table.assign(place=place).sort_values(order, ignore_index=True).drop(columns="place")
-
-
-def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare each pair of texts under each protocol; `value` is Kendall's tau-b."""
-    rows = []
-    for protocol, wide in bits.items():
-        measures = compute_cross_agreement(wide, wide)
-        for pair in combinations(wide, 2):
-            rows.append((protocol, *pair, *(matrix.at[pair] for matrix in measures)))
-    columns = ["protocol", "first", "second", "value", "pearson", "models"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def get_panel_titles(grid: GridFile) -> dict[str, str]:
@@ -117,7 +101,6 @@ def main(
     texts: list[Path],
     grid: Path,
     bits: list[Path],
-    text_pairs: list[Path],
     text_agreement: list[Path],
     settings: dict[str, Any],
 ) -> None:
@@ -139,21 +122,14 @@ def main(
     note = _NOTE_OF_RUN if grid_settings.run else note
     write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
 
-    table = compare_text_pairs(by_protocol)
-    names = [table[text].replace(grid_settings.texts) for text in ("first", "second")]
-    measures = {"Pearson's r": "{pearson:.3f}", "Models": "{models:.0f}"}
-    shown = {"Protocol": "{protocol}", "Texts": names[0] + " and " + names[1]}
-    shown |= {"Kendall's tau-b": "{value:.3f}"} | measures
-    title = "Rank agreement between texts"
-    write_grid_table(table, text_pairs, grid_settings, title=title, note=_PAIRS_NOTE, shown=shown)
-
     table = compare_texts(by_protocol, read_grids(grid), grid_settings)
     shown = {
         "Of": table["panel"].map(get_panel_titles(grid_settings)),
         "Text": table["text"].replace(grid_settings.texts),
         "Task": table["task"].map(grid_settings.task_names).fillna("mean of all tasks"),
         "Kendall's tau-b": "{kendall:.3f}",
-        **measures,
+        "Pearson's r": "{pearson:.3f}",
+        "Models": "{models:.0f}",
     }
     title = "Bits per byte of texts beside tasks"
     write_grid_table(
