@@ -99,7 +99,7 @@ rule components:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards) | {"seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/components.py"
@@ -137,7 +137,7 @@ rule compute:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/compute.py"
@@ -245,7 +245,7 @@ rule leaderboard_table:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
         arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
