@@ -41,7 +41,7 @@ rule agreement:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
@@ -118,7 +118,7 @@ rule variance:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/variance.py"

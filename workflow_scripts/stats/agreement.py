@@ -53,23 +53,14 @@ def mean_agreement(scores: pd.DataFrame) -> float:
     return average_pairs(kendall_matrix(scores))
 
 
-def average_by_task(matrix: pd.DataFrame) -> pd.Series:
-    """Average tau of each task over the other tasks, without undefined values."""
-    return _mask_diagonal(matrix).mean(axis=1)
-
-
 def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
     """Average tau over pairs of different tasks, one from the row's category and one from the column's.
 
     The diagonal is the agreement within a category; NaN for a category with a single task.
     """
-    tau = _mask_diagonal(matrix).stack().rename(categories)
+    tau = matrix.mask(np.eye(len(matrix), dtype=bool)).stack().rename(categories)
     names = list(dict.fromkeys(matrix.columns.map(categories)))
     return tau.groupby(level=[0, 1]).mean().unstack().reindex(index=names, columns=names)
-
-
-def _mask_diagonal(matrix: pd.DataFrame) -> pd.DataFrame:
-    return matrix.mask(np.eye(len(matrix), dtype=bool))
 
 
 def count_rising_pairs(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:

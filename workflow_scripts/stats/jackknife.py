@@ -38,7 +38,7 @@ def group_families(families: pd.Series) -> tuple[np.ndarray, str]:
 
 
 def compute_family_jackknife(
-    statistic: Callable[[np.ndarray], np.ndarray], families: pd.Series
+    statistic: Callable[[np.ndarray], np.ndarray | float], families: pd.Series
 ) -> JackknifeInterval:
     """Compute the statistic's 95% interval by leaving out one family at a time.
 

@@ -1,7 +1,6 @@
 """Compute intervals and ceilings of the agreement of tasks by resampling items and training runs."""
 
-from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -48,20 +47,6 @@ def _center(value: float, samples: np.ndarray) -> Interval:
     return float(value + min(low, 0.0)), float(value + max(high, 0.0))
 
 
-def compute_self_agreement(errors: ScoreErrors, draws: int, seed: int) -> pd.Series:
-    """Compute each task's mean tau-b between its measured and its resampled scores.
-
-    NaN if fewer than two models have a score. With many models a random subset is used.
-    """
-    errors = errors.sampled()
-    measured = compare_all(errors.scores.to_numpy(float))
-    everywhere = np.ones((len(errors.scores), 1))
-    # Skip the first sample, so that these are the later sample of each pair in compute_agreement_ceiling.
-    orders = islice(_redraw_orders(errors, draws, seed), 1, None)
-    taus = [_correlate(measured, order, everywhere)[:, 0] for order in orders]
-    return pd.Series(sum(taus) / draws, errors.scores.columns)
-
-
 def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int) -> pd.DataFrame:
     """Compute the agreement of two tasks if they differed only by items and training runs: sqrt(r_a r_b).
 
@@ -74,14 +59,10 @@ def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int) -> pd.
     sample = errors.sampled()
     draws = draws if sample is errors else max(draws // 5, 1)
     measured, tasks = sample.scores.notna().to_numpy(), sample.scores.columns
-    orders = pairwise(_redraw_orders(sample, draws, seed))
+    orders = pairwise(map(compare_all, sample.drawn(draws + 1, seed)))
     taus = [_correlate(order, redrawn, measured) for order, redrawn in orders]
     reliability = np.clip(sum(taus) / draws, 0, None)
     return pd.DataFrame(np.sqrt(reliability * reliability.T), tasks, tasks)
-
-
-def _redraw_orders(errors: ScoreErrors, draws: int, seed: int) -> Iterator[np.ndarray]:
-    return map(compare_all, errors.drawn(draws + 1, seed))
 
 
 def _correlate(order: np.ndarray, other: np.ndarray, measured: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 PARTS = ["model", "together", "items", "training"]
-RELIABLE = 0.9  # reliability of a mean over tasks that figures and text use
-RELIABILITIES = (0.8, RELIABLE, 0.95)
+RELIABLE = 0.9  # reliability of a mean over tasks
 
 
 def decompose_variance(
@@ -45,11 +44,11 @@ def decompose_variance(
     }
 
 
-def count_tasks_needed(model: float, left: float, reliability: float) -> float:
-    """Compute the number of tasks needed for this reliability; NaN if the model variance is not positive."""
+def count_tasks_needed(model: float, left: float) -> float:
+    """Compute the number of tasks needed for a reliable mean; NaN if the model variance is not positive."""
     if not model > 0:
         return math.nan
-    odds = reliability / (1 - reliability)
+    odds = RELIABLE / (1 - RELIABLE)
     return max(float(math.ceil(odds * left / model - 1e-9)), 1.0)
 
 

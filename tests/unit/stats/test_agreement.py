@@ -15,7 +15,6 @@ from workflow_scripts.stats.redraws import (
     bootstrap_agreement,
     bootstrap_agreement_rise,
     compute_agreement_ceiling,
-    compute_self_agreement,
 )
 from workflow_scripts.stats.score_errors import ScoreErrors
 
@@ -71,12 +70,6 @@ def test_intervals_match_plain_loops(seed, models, gaps, digits):
     expected = center(rise, others_means - means)
     assert_same(bootstrap_agreement_rise(errors, other, 4, seed), expected)
     measured = scores.to_numpy()
-    redrawn = [
-        compute_tau(measured[:, task], sample[:, task])
-        for sample in samples[1:]
-        for task in range(3 + seed)
-    ]
-    assert_same(compute_self_agreement(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))
 
     def compute_reliability(task: int, other: int) -> float:
         rows = ~np.isnan(measured[:, other])

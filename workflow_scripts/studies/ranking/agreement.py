@@ -14,7 +14,6 @@ from workflow_scripts.render.text import fixed
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
-    average_by_task,
     average_pairs,
     count_rising_pairs,
     kendall_matrix,
@@ -25,7 +24,6 @@ from workflow_scripts.stats.redraws import (
     bootstrap_agreement,
     bootstrap_agreement_rise,
     compute_agreement_ceiling,
-    compute_self_agreement,
 )
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
@@ -35,15 +33,14 @@ _NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have, as a mean over pairs of"
     " different tasks. 95% intervals: over families, by a jackknife over model families (their number in brackets;"
     " over models where there are fewer than four families); over items, with test items resampled, the same for"
-    f" all models{frame.TRAININGS}. Own redraw: the agreement of a task with its resampled scores, as a mean over"
-    " tasks. Ceiling: the noise ceiling, the agreement of tasks that differ in nothing but this noise. Against"
-    " direct: over the models and cells that both protocols have. A dash: not computable from these scores. The CSV"
-    " has each task and all pairs."
+    f" all models{frame.TRAININGS}. Ceiling: the noise ceiling, the agreement of tasks that differ in nothing but"
+    " this noise. Against direct: over the models and cells that both protocols have. A dash: not computable from"
+    " these scores. The CSV has all pairs of tasks."
 )
 # Interval over families, with their number.
 OVER_FAMILIES = "{families_low:.3f} to {families_high:.3f} ({groups:.0f} {of})"
 # Order of the statistics in the CSV; the Markdown table has only frame.STATISTICS.
-_ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]
+_ORDER = [*frame.STATISTICS, frame.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
 _COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]
 _COLUMNS += ["models", "pairs"]
@@ -53,26 +50,27 @@ def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
     return kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
-def compute_family_intervals(
-    compute: Callable[[np.ndarray], list[float]], families: pd.Series, limit: float = 1.0
-) -> list[dict[str, Any]]:
-    """Compute statistics of all models with their 95% intervals over families, within `limit` of 0.
+def compute_family_interval(
+    compute: Callable[[np.ndarray], float], families: pd.Series, limit: float = 1.0
+) -> dict[str, Any]:
+    """Compute a statistic of all models with its 95% interval over families, within `limit` of 0.
 
     `compute` takes the mask of the models to keep.
     """
-    reach = compute_family_jackknife(lambda is_left: np.array(compute(is_left)), families)
-    columns = {
+    reach = compute_family_jackknife(compute, families)
+    return {
         "value": compute(np.full(len(families), True)),
-        "families_low": np.maximum(reach.low, -limit),
-        "families_high": np.minimum(reach.high, limit),
+        "families_low": float(np.maximum(reach.low, -limit)),
+        "families_high": float(np.minimum(reach.high, limit)),
+        "groups": reach.groups,
+        "of": reach.of,
     }
-    return pd.DataFrame(columns).assign(groups=reach.groups, of=reach.of).to_dict("records")
 
 
 def compute_agreement(
     grids: Grids, settings: GridSettings, draws: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute one row per number in long form (protocol, statistic, and task, category or pair), and the categories.
+    """Compute one row per number in long form (protocol, statistic, and pair of tasks), and the categories.
 
     The second table has one row per protocol, measure and pair of categories.
     """
@@ -84,8 +82,6 @@ def compute_agreement(
             values = _compute_statistics(grid, measure, matrix, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
-            defined = means.drop(columns="pairs").dropna().assign(statistic=frame.CATEGORY)
-            values += defined.assign(models=values[0]["models"]).to_dict("records")
             about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
             values.sort(key=lambda row: _ORDER.index(row["statistic"]))
             rows += [about | row for row in values]
@@ -99,14 +95,11 @@ def _compute_statistics(
 ) -> list[dict[str, Any]]:
     scores = grid.measured.dropna(how="all")
 
-    def compute_means(is_left: np.ndarray) -> list[float]:
-        left = compute_correlations(scores[is_left], measure)
-        return [average_pairs(left), *average_by_task(left)]
+    def compute_mean(is_left: np.ndarray) -> float:
+        return average_pairs(compute_correlations(scores[is_left], measure))
 
-    families = grid.models.loc[scores.index, "family"]
-    mean, *tasks = rows = compute_family_intervals(compute_means, families)
-    for task, row in zip(matrix, tasks, strict=True):
-        row |= {"statistic": frame.TASK, "first": task}
+    mean = compute_family_interval(compute_mean, grid.models.loc[scores.index, "family"])
+    rows = [mean]
     pairs = [
         {
             "statistic": frame.PAIR,
@@ -122,15 +115,9 @@ def _compute_statistics(
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
         factor = 1.0 if errors.are_known else np.nan
-        redraw = compute_self_agreement(errors, fewer, seed).mean() * factor
         # Over the same pairs of tasks as the mean; NaN if any score lacks an error.
         ceilings = compute_agreement_ceiling(errors, fewer, seed).where(matrix.notna()) * factor
-        rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
-        rows += [
-            {"statistic": frame.TASK_CEILING, "first": task, "value": ceiling}
-            for task, ceiling in average_by_task(ceilings).items()
-        ]
     return [{"models": len(scores)} | row for row in [*rows, *pairs]]
 
 
@@ -156,15 +143,15 @@ def _compare_with_direct(
     matrices = [compute_correlations(scores, measure) for scores in (before, after)]
     share, pairs = count_rising_pairs(*matrices)
 
-    def compute_rise(is_left: np.ndarray) -> list[float]:
+    def compute_rise(is_left: np.ndarray) -> float:
         first, second = (
             average_pairs(compute_correlations(scores[is_left], measure))
             for scores in (before, after)
         )
-        return [second - first]
+        return second - first
 
     families = direct.models.loc[before.index, "family"]
-    (rise,) = compute_family_intervals(compute_rise, families, limit=2.0)
+    rise = compute_family_interval(compute_rise, families, limit=2.0)
     if measure == "kendall":
         errors = direct.errors.part(before), other.errors.part(after)
         interval = bootstrap_agreement_rise(*errors, draws=draws, seed=seed)

@@ -20,7 +20,7 @@ from workflow_scripts.stats.size_bands import FACTOR, FEWEST, group_in_bands
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import (
     OVER_FAMILIES,
-    compute_family_intervals,
+    compute_family_interval,
 )
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -69,10 +69,10 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
     scores, models = grid.measured.loc[group.models], grid.models.loc[group.models]
 
-    def compute_mean(is_left: np.ndarray) -> list[float]:
-        return [mean_agreement(scores[is_left])]
+    def compute_mean(is_left: np.ndarray) -> float:
+        return mean_agreement(scores[is_left])
 
-    (interval,) = compute_family_intervals(compute_mean, models["family"])
+    interval = compute_family_interval(compute_mean, models["family"])
     row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
     row |= {"models": len(models), "families": models["family"].nunique()} | interval
     ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)

@@ -25,12 +25,10 @@ RAW_AND_MISSING = (
 TRAININGS = " and, where their variance is known, training runs too"
 ESTIMATED = "†"  # marks values that depend on estimated scores
 # Statistics in the table of agreement.
-MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
+MEAN, CEILING, PAIR = "mean", "ceiling", "pair"
 DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"
-TASK, TASK_CEILING, CATEGORY, PAIR = "task", "task_ceiling", "category", "pair"
 STATISTICS = {
     MEAN: "mean agreement",
-    OWN_REDRAW: "agreement of a task with its own redraw",
     CEILING: "ceiling of that mean",
     DIFFERENCE: "mean agreement minus direct",
     SHARE: "share of pairs that improve on direct",

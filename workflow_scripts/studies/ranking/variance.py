@@ -10,7 +10,6 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.variance import (
     PARTS,
-    RELIABILITIES,
     RELIABLE,
     count_tasks_needed,
     decompose_variance,
@@ -26,15 +25,14 @@ from workflow_scripts.studies.ranking.frame import name_numbers, write_grid_tabl
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-_TASKS_FOR = {reliability: f"tasks_{100 * reliability:.0f}" for reliability in RELIABILITIES}
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
     " decomposition (method of moments). Model: common to all tasks. Together: the interaction of model and task,"
     " less what items and training explain; 0 where these explain more. Items: from the standard errors, as if each"
     " model had items of its own, which overestimates where all answer the same. Training: from the seeds of a cell"
     " or from two releases of scores; where it is unknown, a dash, it is part of together. Reliability: the"
-    " expected correlation of the mean over these tasks with the mean over as many others of the kind. Tasks for:"
-    " how many tasks the mean needs for that reliability."
+    " expected correlation of the mean over these tasks with the mean over as many others of the kind. Tasks"
+    f" for {RELIABLE}: how many tasks the mean needs for that reliability."
 )
 
 
@@ -54,26 +52,16 @@ def compute_variance(
             if second is not None and release and release.protocol == grid.protocol:
                 training = estimate_training_variance(scores, second)
             variance = decompose_variance(scores, errors.item_stderrs, training)
-            rows.append(
-                {
-                    "protocol": grid.protocol,
-                    "origins": grid.origins,
-                    **group._asdict(),
-                    "models": len(scores),
-                    **variance,
-                }
-            )
-            for reliability, name in _TASKS_FOR.items():
-                rows[-1][name] = count_tasks_needed(
-                    variance["observed"], variance["left"], reliability
-                )
+            needed = count_tasks_needed(variance["observed"], variance["left"])
+            row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
+            rows.append(row | {"models": len(scores), **variance, "tasks_needed": needed})
     return pd.DataFrame(rows)
 
 
 def summarize_variance(table: pd.DataFrame, study: str) -> Values:
     """Return named variance fractions and needed tasks, for all models and for the band with the most models."""
     rows = pd.concat([table[table["group"] == ALL], find_largest_band(table)])
-    return name_numbers(rows, study, ["protocol", "group"], [*PARTS, _TASKS_FOR[RELIABLE]])
+    return name_numbers(rows, study, ["protocol", "group"], [*PARTS, "tasks_needed"])
 
 
 def main(
@@ -95,10 +83,7 @@ def main(
         "Items (%)": "{items:.1%}",
         "Training (%)": "{training:.1%}",
         "Reliability": "{reliability:.3f}",
-        **{
-            f"Tasks for {reliability:g}": f"{{{name}:,.0f}}"
-            for reliability, name in _TASKS_FOR.items()
-        },
+        f"Tasks for {RELIABLE:g}": "{tasks_needed:,.0f}",
     }
     title = "Sources of the variance of scores"
     write_grid_table(variance, table, grid_settings, title=title, note=_NOTE, shown=shown)
