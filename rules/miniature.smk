@@ -27,25 +27,3 @@ rule build_world:
         made=[hash_file(catalogue.SHIPPED / name / catalogue.MADE) for name in catalogue.MODELS],
     script:
         "../workflow_scripts/miniature/build.py"
-
-
-# No other rule uses these models: the shipped files change only after a person compared and copied them.
-rule retrain_miniature:
-    """Retrain the shipped demo models, about an hour on one core; to ship them, compare retrained/* with resources/miniature and copy all but the texts there."""
-    input:
-        datasets=rules.build_world.output.datasets,
-    output:
-        made=expand(f"retrained/{{name}}/{catalogue.MADE}", name=catalogue.MODELS),
-    log:
-        "logs/retrain_miniature.log",
-    conda:
-        "../envs/miniature.yaml"
-    resources:
-        mem_mb=3000,
-        runtime="8h",
-    params:
-        version="retrain_miniature 1",
-        arguments={"hub": Path(HUB), "folder": Path("retrained")},
-        compute_threads=1,
-    script:
-        "../workflow_scripts/miniature/train.py"

@@ -102,18 +102,17 @@ def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, 
     assert not unchanged & set(jobs)
 
 
-def test_served_cells_and_retrained_world(tmp_path):
-    """The cells of a served model wait for its description; the miniature models can be trained again."""
+def test_served_cells(tmp_path):
+    """The cells of a served model wait for its description."""
     model = "miniature/Qwen2-0.2M"
     changes = {
         "served": {model: {"endpoint": "http://127.0.0.1:9/v1"}},
         "harmony": {"models": [model], "protocols": ["direct"], "tasks": ["sst2"]},
     }
     config = ["--configfile", write_changed_config(tmp_path, **changes)[-1]]
-    targets = ["results/scores/harmony.parquet", "retrain_miniature"]
-    jobs = count_jobs(run_snakemake(tmp_path, *targets, "-n", *config))
+    jobs = count_jobs(run_snakemake(tmp_path, "results/scores/harmony.parquet", "-n", *config))
     served = ["describe_served_model", "evaluate_direct", "collect_scores"]
-    assert jobs == dict.fromkeys(["build_world", "retrain_miniature", *served], 1)
+    assert jobs == dict.fromkeys(["build_world", *served], 1)
 
 
 def test_touched_hub_file_reruns_nothing(copy):

@@ -16,17 +16,11 @@ ORGANISATION = "miniature"
 TABLES: dict[str, dict[str, Any]] = load_yaml("tables")
 _SPECS = load_yaml("specs")
 DATASETS = tuple(TABLES)
-# In the order of their training: each base model before its instruct model.
 MODELS: dict[str, dict[str, Any]] = _SPECS["models"]
 # Models that the leaderboard refuses, with the reason.
 FAULTY: dict[str, dict[str, Any]] = _SPECS["faulty"]
-# The curriculum for answering by letter, in order.
-STAGES: list[dict[str, Any]] = _SPECS["stages"]
 
 # Folder of the trained models in the repository: one tokenizer for all, and a folder per model.
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"
 TOKENIZER = "tokenizer.json"
 CONFIG, WEIGHTS, MADE = "config.json", "model.safetensors", "made.json"
-# Training data: base models use the corpus, instruct models both files. These are in the tokenizer's folder during
-# training, and not shipped.
-CORPUS, CONVERSATIONS = "corpus.parquet", "conversations.parquet"

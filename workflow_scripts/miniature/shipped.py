@@ -1,4 +1,4 @@
-"""Write the trained models in the format of the repository, and copy them into the hub folder.
+"""Copy the shipped models into the hub folder.
 
     resources/miniature/tokenizer.json
     resources/miniature/<name>/config.json, model.safetensors (in bfloat16), made.json
@@ -7,23 +7,18 @@ They were trained once, for an hour, so that a run has trained models without tr
 training facts and the checksums of all files.
 """
 
-import copy
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file, save_file
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import GenerationConfig
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
     describe_alteration,
-    hash_file,
     open_atomic_dir,
     read_json,
     write_json,
 )
-from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
     MADE,
@@ -46,23 +41,6 @@ How it was made, with the digests of the shipped files:
 ```json
 {made}```
 """
-
-
-def write_model(
-    folder: Path, model: PreTrainedModel, texts: list[Path], facts: dict[str, Any]
-) -> None:
-    """Write a model trained on `texts` atomically in the format of the repository; its tokenizer is in the parent."""
-    with open_atomic_dir(folder) as temporary:
-        copy.deepcopy(model).bfloat16().save_pretrained(temporary)
-        # `place` writes the generation config.
-        (temporary / "generation_config.json").unlink(missing_ok=True)
-        files = [*texts, folder.parent / TOKENIZER, temporary / CONFIG, temporary / WEIGHTS]
-        facts |= {
-            "sha256": {path.name: hash_file(path) for path in files},
-            "versions": {package: version(package) for package in ("torch", "transformers")},
-            "processor": processor(),
-        }
-        write_json(temporary / MADE, facts)
 
 
 def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:

@@ -12,10 +12,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
-from workflow_scripts.miniature.shipped import place, write_model
+from workflow_scripts.miniature.shipped import place
 from workflow_scripts.miniature.specs import SPECS
-from workflow_scripts.miniature.tokenizer import load_tokenizer
-from workflow_scripts.miniature.train import make_config, make_model
 
 SMALL = "Pythia-0.1M"
 
@@ -29,10 +27,9 @@ def shipped_copy(tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_shipped_files_have_their_digests(name):
     digests = json.loads((SHIPPED / name / "made.json").read_text())["sha256"]
-    assert all(digests.pop(text) for text in SPECS[name].texts)  # the texts are not shipped
     files = ("../tokenizer.json", "config.json", "model.safetensors")
-    paths = [(SHIPPED / name / file).resolve() for file in files]
-    assert digests == {path.name: hash_file(path) for path in paths}
+    for path in [(SHIPPED / name / file).resolve() for file in files]:
+        assert digests[path.name] == hash_file(path)
 
 
 @pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])
@@ -64,14 +61,3 @@ def test_damaged_file_is_named(shipped_copy, tmp_path, file):
     with pytest.raises(UserError, match=path.name):
         place(tmp_path / "hub", SMALL, shipped_copy)
     assert not (tmp_path / "hub").exists()
-
-
-def test_written_model_can_be_placed(shipped_copy, tmp_path):
-    (shipped_copy / "corpus.parquet").write_bytes(b"texts")
-    spec = SPECS[SMALL]
-    model = make_model(make_config(spec, load_tokenizer(spec)))
-    write_model(shipped_copy / SMALL, model, [shipped_copy / "corpus.parquet"], {"steps": 3})
-    place(tmp_path / "hub", SMALL, shipped_copy)
-    placed_model = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)
-    for key, value in model.state_dict().items():
-        assert torch.equal(placed_model.state_dict()[key], value.bfloat16().float()), key

@@ -1,9 +1,12 @@
 """Test the demo tokenizers: one vocabulary, three families."""
 
+import json
+
 import pytest
 
+from workflow_scripts.miniature.catalogue import SHIPPED
 from workflow_scripts.miniature.specs import SPECS
-from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
+from workflow_scripts.miniature.tokenizer import load_tokenizer
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -28,7 +31,8 @@ def test_tokenizer_round_trip(name):
     assert tokenizer(text)["input_ids"] == [tokenizer.bos_token_id] * (name == "Llama-1.4M") + plain
     for token in SPECS[name].special_tokens:
         assert len(tokenizer(token, add_special_tokens=False)["input_ids"]) == 1
-    assert len(tokenizer) <= EMBEDDING_ROWS
+    config = json.loads((SHIPPED / name / "config.json").read_text())
+    assert len(tokenizer) <= config["vocab_size"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

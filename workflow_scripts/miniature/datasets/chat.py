@@ -16,7 +16,7 @@ from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_spli
 from workflow_scripts.miniature.world import POOLS, draw, get_rng
 
 # Number of conversations for each purpose.
-CONVERSATIONS = {"perplexity": 600, "training": 3_000, "corpus": 20_000}
+CONVERSATIONS = {"perplexity": 600, "training": 3_000}
 DETAILS = "Llama-3.2-1B-Instruct-evals__mmlu__details"
 
 
