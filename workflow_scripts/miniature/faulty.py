@@ -8,9 +8,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from workflow_scripts.core.files import open_atomic_dir, read_json, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import CONFIG, FAULTY, ORGANISATION, SHIPPED, WEIGHTS
-from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.store import LICENCE, finish_repository
-from workflow_scripts.miniature.tokenizer import load_tokenizer
+from workflow_scripts.miniature.tokenizer import SPECS, load_tokenizer
 
 _LIKE = "Llama-1.4M"
 _SIZES = {

@@ -27,9 +27,8 @@ from workflow_scripts.miniature.catalogue import (
     TOKENIZER,
     WEIGHTS,
 )
-from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.store import LICENCE, finish_repository
-from workflow_scripts.miniature.tokenizer import load_tokenizer
+from workflow_scripts.miniature.tokenizer import SPECS, load_tokenizer
 
 _ABOUT = """\
 A {architecture} of {parameters:,} parameters, trained on the generated

@@ -1,12 +1,27 @@
-"""Load the demo's byte-level BPE vocabulary as the tokenizer of each model."""
+"""Load the demo's byte-level BPE vocabulary with the conventions of each model in specs.yaml."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer, processors
 from transformers import PreTrainedTokenizerFast
 
-from workflow_scripts.miniature.catalogue import SHIPPED, TOKENIZER
-from workflow_scripts.miniature.specs import Spec
+from workflow_scripts.miniature.catalogue import MODELS, SHIPPED, TOKENIZER
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The tokenizer conventions of a model's family, and the base model of an instruct model."""
+
+    special_tokens: list[str]
+    end_of_text: str
+    start_of_text: str | None
+    end_of_turn: str | None
+    chat_template: str | None
+    base: str | None = None
+
+
+SPECS = {name: Spec(**spec) for name, spec in MODELS.items()}
 
 
 def load_tokenizer(spec: Spec, folder: Path = SHIPPED) -> PreTrainedTokenizerFast:

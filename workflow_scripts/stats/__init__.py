@@ -2,7 +2,7 @@
 
 `score_errors.ScoreErrors` is the shared error model. Its errors come from the sampling of items that models share
 (`item_errors`) and from retraining (`reruns.estimate_rerun_errors`); `jackknife.compute_family_jackknife` resamples
-model families. It is used for the agreement of tasks (`agreement`, `redraws`, `size_bands`), components and ranks
+model families. It is used for the agreement of tasks (`agreement`, `redraws`), components and ranks
 (`principal.principal_components`, `ranks.compute_rank_ranges`, `partial_order`, `missing.complete`), components of
 variance (`variance.decompose_variance`), tests (`significance`, `proportions`), and placement on a panel
 (`placement.place`, `task_selection.select_tasks`, `ridge_by_family.predict_held_out`).

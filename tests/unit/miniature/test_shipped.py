@@ -13,7 +13,7 @@ from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
 from workflow_scripts.miniature.shipped import place
-from workflow_scripts.miniature.specs import SPECS
+from workflow_scripts.miniature.tokenizer import SPECS
 
 SMALL = "Pythia-0.1M"
 

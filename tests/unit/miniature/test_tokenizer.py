@@ -5,8 +5,7 @@ import json
 import pytest
 
 from workflow_scripts.miniature.catalogue import SHIPPED
-from workflow_scripts.miniature.specs import SPECS
-from workflow_scripts.miniature.tokenizer import load_tokenizer
+from workflow_scripts.miniature.tokenizer import SPECS, load_tokenizer
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

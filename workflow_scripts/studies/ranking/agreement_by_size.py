@@ -16,7 +16,6 @@ from workflow_scripts.stats.agreement import (
     select_shared_cells,
 )
 from workflow_scripts.stats.redraws import compute_agreement_ceiling
-from workflow_scripts.stats.size_bands import FACTOR, FEWEST, group_in_bands
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import (
     OVER_FAMILIES,
@@ -27,6 +26,9 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import format_size
 
 ALL, BAND = "all", "band"
+FACTOR = 2.0  # between the ends of a band
+_BAND_END = 5e9  # parameters; the other bands' ends are multiples by powers of FACTOR
+FEWEST = 6  # fewest models of a band
 _NOTE = (
     "Mean of Kendall's tau-b over pairs of different tasks, of all models and of those in a band: between two sizes"
     f" a factor of {FACTOR:.0f} apart, if there are {FEWEST} or more. The 95% interval is over model families (their"
@@ -46,10 +48,20 @@ class Group(NamedTuple):
 
 
 def group_models(grid: Grid) -> list[Group]:
-    """List the group of all models with a score, then each size band, smallest first."""
+    """List the group of all models with a score, then each size band, smallest first: ..., 2.5 to 5, 5 to 10 B.
+
+    Each band includes its low end and excludes its high end. The ends are the same for every grid. Bands of fewer
+    than six models and models of unknown size are left out.
+    """
     scored = grid.measured.dropna(how="all").index
-    bands = group_in_bands(grid.models.loc[scored, "parameters"])
-    return [Group(ALL, np.nan, np.nan, scored), *(Group(BAND, *band) for band in bands)]
+    sizes = grid.models.loc[scored, "parameters"].dropna().astype(float)
+    steps = np.floor(np.log(sizes / _BAND_END) / np.log(FACTOR) + 1e-9)
+    bands = [
+        Group(BAND, _BAND_END * FACTOR**step, _BAND_END * FACTOR ** (step + 1), models.index)
+        for step, models in sizes.groupby(steps)
+        if len(models) >= FEWEST
+    ]
+    return [Group(ALL, np.nan, np.nan, scored), *bands]
 
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
