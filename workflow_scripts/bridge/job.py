@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.gpus import take_gpus
-from workflow_scripts.bridge.redaction import log_output
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.offline import block_network
@@ -23,7 +22,7 @@ _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 # these 32, which are more than a model's layers have, no slower.
 _SETTINGS = {"TOKENIZERS_PARALLELISM": "true", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}
 
-COST_START = '{"rule": '  # of a log's last line
+COST_START = '{"rule": '  # of the line of the log that has the cost
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
@@ -50,7 +49,7 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
 def step(job: Any, *, network: bool = False) -> Iterator[None]:
     """Run the block as a job: its output goes to the log, and a UserError ends it with a message.
 
-    The log's last line has the seconds and the peak memory of a finished job, beside the memory that it requested.
+    A line of the log has the seconds and the peak memory of a finished job, beside the memory that it requested.
 
     Without `network` the job may connect to nothing beyond this machine.
 
@@ -61,30 +60,40 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
     os.environ |= limit_library_threads(threads) | _SETTINGS
     started = time.monotonic()
     requested = getattr(job, "resources", {})
-    with log_output(Path(job.log[0])):
-        try:
-            if not network:
-                block_network(but_for=read_server_address(job))
-            take_gpus(requested)
-            yield
-            print(
-                json.dumps(
-                    {
-                        "rule": job.rule,
-                        "seconds": round(time.monotonic() - started, 1),
-                        "peak_mb": peak_memory_mb(),
-                        "requested_mb": requested.get("mem_mb"),
-                    }
-                )
+    redirect_output(Path(job.log[0]))
+    try:
+        if not network:
+            block_network(but_for=read_server_address(job))
+        take_gpus(requested)
+        yield
+        print(
+            json.dumps(
+                {
+                    "rule": job.rule,
+                    "seconds": round(time.monotonic() - started, 1),
+                    "peak_mb": peak_memory_mb(),
+                    "requested_mb": requested.get("mem_mb"),
+                }
             )
-        except UserError as error:
-            print(f"{job.rule}: {error}")
-            sys.exit(error.exit_code)
-        except Exception as error:
-            print(traceback.format_exc())
-            if problem := describe_hardware_error(error):
-                print(f"{job.rule}: {problem}")
-            sys.exit(1)
+        )
+    except UserError as error:
+        print(f"{job.rule}: {error}")
+        sys.exit(error.exit_code)
+    except Exception as error:
+        print(traceback.format_exc())
+        if problem := describe_hardware_error(error):
+            print(f"{job.rule}: {problem}")
+        sys.exit(1)
+
+
+def redirect_output(log: Path) -> None:
+    """Redirect the output of this process and its children to the log, that of compiled code too."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    # stderr writes each line at once, so the log of a killed job has its last lines.
+    sys.stdout = sys.stderr
 
 
 def limit_library_threads(threads: int) -> dict[str, str]:

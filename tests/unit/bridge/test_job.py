@@ -1,4 +1,4 @@
-"""Test the context of every job: log, network block, one-sentence errors, hidden tokens."""
+"""Test the context of every job: log, network block, one-sentence errors."""
 
 import os
 import subprocess
@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from tests.processes import ROOT
-from tests.waiting import wait_until
 
 PREAMBLE = """
 import ctypes, os, signal, socket, subprocess, sys, urllib.request
@@ -28,12 +27,12 @@ def attempt(call, *arguments, **options):
 """
 
 
-def run(folder, code, **environment):
+def run(folder, code):
     """Run a job in a subprocess, because it changes its process; return the result and the log."""
     result = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
@@ -44,33 +43,27 @@ def run(folder, code, **environment):
     ("work", "code", "expected"),
     [
         ("1 / 0", 1, "ZeroDivisionError"),
-        ("raise UserError('refused: ' + os.environ['HF_TOKEN'])", 1, "evaluate_direct: refused: <token>\n"),
+        ("raise UserError('refused')", 1, "evaluate_direct: refused\n"),
         ("print(os.environ['OMP_NUM_THREADS'])", 0, "2\n"),
     ],
 )  # fmt: skip
 def test_job_log(tmp_path, work, code, expected):
-    result, log = run(tmp_path, f"with step(job):\n    {work}", HF_TOKEN="hf_planted")
+    result, log = run(tmp_path, f"with step(job):\n    {work}")
     assert (result.returncode, result.stdout, result.stderr) == (code, "", "")
-    assert expected in log and "hf_planted" not in log
+    assert expected in log
 
 
-def test_log_hides_tokens(tmp_path):
-    """The log of child processes and compiled code has no tokens and no terminal escape codes."""
+def test_log_of_other_programs(tmp_path):
+    """The log has the output of child processes and of compiled code."""
     code = """
 with step(job):
-    subprocess.run([sys.executable, "-c", "import os; print(os.environ['HF_TOKEN'] * 3)"])
-    subprocess.run("printf 'in %s' pieces-; printf %s $HF_TOKEN; printf ' of %s' $HUB_PASSWORD", shell=True)
-    ctypes.CDLL(None).puts(b"\\x1b]0;owned\\x07 " + os.environ["HF_TOKEN"].encode())
+    subprocess.run([sys.executable, "-c", "print('a child')"])
+    ctypes.CDLL(None).puts(b"compiled")
     ctypes.CDLL(None).fflush(None)
-    print("\\x1b[2Jgone\\rand http://me:my-password@mirror/x, my-password")
     os.write(2, b"no end")
 """
-    secrets = {"HF_TOKEN": "hf_planted0123", "HUB_PASSWORD": "hf_planted0123-and-more"}
-    _, log = run(tmp_path, code, HF_ENDPOINT="http://me:my-password@mirror", **secrets)
-    assert "planted" not in log and "my-password" not in log and "\x1b" not in log
-    assert log.startswith("<token><token><token>\nin pieces-<token> of <token>")
-    assert "\ufffd[2Jgone\nand http://mirror/x, <token>\n" in log
-    assert "no end" in log
+    _, log = run(tmp_path, code)
+    assert log.startswith("a child\ncompiled\nno end")
 
 
 @pytest.mark.parametrize("end", ["os.kill(0, signal.SIGKILL)", "os.abort()"])
@@ -78,9 +71,8 @@ def test_killed_job_last_words(tmp_path, end):
     code = (
         f"os.setpgid(0, 0)\nwith step(job):\n    print('last words', end='', flush=True)\n    {end}"
     )
-    run(tmp_path, code)
-    wait_until((tmp_path / "logs/x.log").read_text, "the log has what was said last")
-    assert (tmp_path / "logs/x.log").read_text() == "last words"
+    _, log = run(tmp_path, code)
+    assert log == "last words"
 
 
 def test_offline_job(tmp_path):
