@@ -14,7 +14,7 @@ from typing import Any
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
-from workflow_scripts.core.offline import block_network
+from workflow_scripts.core.offline import set_offline_environment
 from workflow_scripts.core.provenance import peak_memory_mb
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
@@ -51,7 +51,7 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
 
     A line of the log has the seconds and the peak memory of a finished job, beside the memory that it requested.
 
-    Without `network` the job may connect to nothing beyond this machine.
+    Without `network` Hugging Face's libraries are offline.
 
     The number of compute threads is the rule's `compute_threads` parameter if it has one, and does not depend on
     the machine, because PyTorch's sums on a CPU depend on it.
@@ -63,7 +63,7 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
     redirect_output(Path(job.log[0]))
     try:
         if not network:
-            block_network(but_for=read_server_address(job))
+            set_offline_environment()
         take_gpus(requested)
         yield
         print(
@@ -99,14 +99,6 @@ def redirect_output(log: Path) -> None:
 def limit_library_threads(threads: int) -> dict[str, str]:
     """Return the environment variables that limit compiled libraries to `threads` threads."""
     return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
-
-
-def read_server_address(job: Any) -> str | None:
-    """Read the URL of the server that runs the job's model from the model's manifest; None without a server."""
-    model = getattr(getattr(job, "input", None), "model", None)
-    if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
-        return None
-    return json.loads(Path(model).read_text(encoding="utf-8"))["served"]["endpoint"]
 
 
 def _convert_paths(files: Any) -> Path | list[Path]:
