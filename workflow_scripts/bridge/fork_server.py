@@ -16,12 +16,11 @@ from collections.abc import Callable
 from multiprocessing import connection, forkserver
 from pathlib import Path
 
-from workflow_scripts.bridge.job import limit_library_threads
+from workflow_scripts.bridge.job import configure_libraries
 from workflow_scripts.bridge.snakemake_contract import (
     list_needed_environments,
     replace_script_start,
 )
-from workflow_scripts.core.offline import set_offline_environment
 
 # Files in envs/ with many short jobs.
 _MEASURING = {"lm_eval", "lighteval"}
@@ -44,8 +43,7 @@ def fork_local_jobs(workflow, threads: int) -> None:
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
     environment = dict(os.environ)
-    os.environ.update(limit_library_threads(threads))
-    set_offline_environment()
+    configure_libraries(threads)
     forkserver.ensure_running()
     os.environ.clear()
     os.environ.update(environment)

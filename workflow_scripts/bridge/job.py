@@ -14,13 +14,19 @@ from typing import Any
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
-from workflow_scripts.core.offline import set_offline_environment
 from workflow_scripts.core.provenance import peak_memory_mb
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 # oneDNN keeps the memory of each shape that it has multiplied in bfloat16: with its 1,024 shapes gigabytes, with
 # these 32, which are more than a model's layers have, no slower.
 _SETTINGS = {"TOKENIZERS_PARALLELISM": "true", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}
+# transformers and datasets follow huggingface_hub, which sends no telemetry either when it is offline.
+_OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_EVALUATE_OFFLINE": "1",
+    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+}
 
 COST_START = '{"rule": '  # of the line of the log that has the cost
 
@@ -57,13 +63,11 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
     the machine, because PyTorch's sums on a CPU depend on it.
     """
     threads = getattr(job.params, "compute_threads", None) or job.threads
-    os.environ |= limit_library_threads(threads) | _SETTINGS
+    configure_libraries(threads, network=network)
     started = time.monotonic()
     requested = getattr(job, "resources", {})
     redirect_output(Path(job.log[0]))
     try:
-        if not network:
-            set_offline_environment()
         take_gpus(requested)
         yield
         print(
@@ -96,9 +100,13 @@ def redirect_output(log: Path) -> None:
     sys.stdout = sys.stderr
 
 
-def limit_library_threads(threads: int) -> dict[str, str]:
-    """Return the environment variables that limit compiled libraries to `threads` threads."""
-    return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
+def configure_libraries(threads: int, *, network: bool = False) -> None:
+    """Set the environment of libraries before their import: threads, memory and, without `network`, offline mode."""
+    os.environ |= {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES} | _SETTINGS
+    # Batches have many lengths, which would fragment the GPU memory of PyTorch's default allocator.
+    os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+    if not network:
+        os.environ |= _OFFLINE
 
 
 def _convert_paths(files: Any) -> Path | list[Path]:
