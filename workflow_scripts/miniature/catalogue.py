@@ -18,8 +18,6 @@ _SPECS = load_yaml("specs")
 DATASETS = tuple(TABLES)
 # In the order of their training: each base model before its instruct model.
 MODELS: dict[str, dict[str, Any]] = _SPECS["models"]
-# Models that the leaderboard refuses, with the reason.
-FAULTY: dict[str, dict[str, Any]] = _SPECS["faulty"]
 # The curriculum for answering by letter, in order.
 STAGES: list[dict[str, Any]] = _SPECS["stages"]
 
