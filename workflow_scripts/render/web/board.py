@@ -13,7 +13,6 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.core.clean_text import clean_values
 from workflow_scripts.render.frames import Cells
 from workflow_scripts.render.web.policy import policy
 
@@ -94,7 +93,7 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
         policy=policy([library, script], [style], trusted="default"),
         title=title,
         about=about,
-        tabs=[clean_values(_describe_tab(tab)) for tab in tabs],
+        tabs=[_describe_tab(tab) for tab in tabs],
         texts=texts,
         style=Markup(style),
         library=Markup(library),
