@@ -6,8 +6,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,54 +31,42 @@ COST_START = '{"rule": '  # of the line of the log that has the cost
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
-    """Call `main` with the values of the job that its arguments name.
+    """Call `main` with the values of the job that its arguments name; a UserError ends the job with a message.
 
     Values are inputs, outputs, wildcards, params, `params.arguments`, log and resources. Inputs and outputs are a Path,
     or a list of Paths if the name has several files; they override a wildcard of the same name.
+
+    All output goes to the log. A line of the log has the seconds and the peak memory of a finished job, beside the
+    memory that it requested. Without `network` Hugging Face's libraries are offline.
+
+    The number of compute threads is the rule's `compute_threads` parameter if it has one, and does not depend on
+    the machine, because PyTorch's sums on a CPU depend on it.
     """
+    resources = dict(job.resources.items())
     files = [*job.input.items(), *job.output.items()]
     arguments = {
         **dict(job.wildcards.items()),
         "log": Path(job.log[0]),
-        "resources": dict(getattr(job, "resources", {}).items()),
+        "resources": resources,
         **{name: _convert_paths(paths) for name, paths in files},
         **dict(job.params.items()),
         **getattr(job.params, "arguments", {}),
     }
     accepted = inspect.signature(main).parameters
-    with step(job, network=network):
-        main(**{name: value for name, value in arguments.items() if name in accepted})
-
-
-@contextmanager
-def step(job: Any, *, network: bool = False) -> Iterator[None]:
-    """Run the block as a job: its output goes to the log, and a UserError ends it with a message.
-
-    A line of the log has the seconds and the peak memory of a finished job, beside the memory that it requested.
-
-    Without `network` Hugging Face's libraries are offline.
-
-    The number of compute threads is the rule's `compute_threads` parameter if it has one, and does not depend on
-    the machine, because PyTorch's sums on a CPU depend on it.
-    """
     threads = getattr(job.params, "compute_threads", None) or job.threads
     configure_libraries(threads, network=network)
     started = time.monotonic()
-    requested = getattr(job, "resources", {})
     redirect_output(Path(job.log[0]))
     try:
-        take_gpus(requested)
-        yield
-        print(
-            json.dumps(
-                {
-                    "rule": job.rule,
-                    "seconds": round(time.monotonic() - started, 1),
-                    "peak_mb": peak_memory_mb(),
-                    "requested_mb": requested.get("mem_mb"),
-                }
-            )
-        )
+        take_gpus(resources)
+        main(**{name: value for name, value in arguments.items() if name in accepted})
+        cost = {
+            "rule": job.rule,
+            "seconds": round(time.monotonic() - started, 1),
+            "peak_mb": peak_memory_mb(),
+            "requested_mb": resources.get("mem_mb"),
+        }
+        print(json.dumps(cost))
     except UserError as error:
         print(f"{job.rule}: {error}")
         sys.exit(error.exit_code)

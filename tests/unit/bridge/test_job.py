@@ -12,10 +12,16 @@ PREAMBLE = """
 import ctypes, os, signal, subprocess, sys
 from types import SimpleNamespace
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.bridge.job import step
+from snakemake.iocontainers import Params
+from workflow_scripts.bridge.job import run_job
 job = SimpleNamespace(
-    rule="evaluate_direct", log=["logs/x.log"], threads=1, params=SimpleNamespace(compute_threads=2)
+    rule="evaluate_direct", log=["logs/x.log"], threads=1, params=Params(fromdict={"compute_threads": 2}),
+    input={}, output={}, wildcards={}, resources={},
 )
+
+def run(main):
+    run_job(main, job)
+
 """
 
 
@@ -40,7 +46,7 @@ def run(folder, code):
     ],
 )  # fmt: skip
 def test_job_log(tmp_path, work, code, expected):
-    result, log = run(tmp_path, f"with step(job):\n    {work}")
+    result, log = run(tmp_path, f"@run\ndef main():\n    {work}")
     assert (result.returncode, result.stdout, result.stderr) == (code, "", "")
     assert expected in log
 
@@ -48,7 +54,8 @@ def test_job_log(tmp_path, work, code, expected):
 def test_log_of_other_programs(tmp_path):
     """The log has the output of child processes and of compiled code."""
     code = """
-with step(job):
+@run
+def main():
     subprocess.run([sys.executable, "-c", "print('a child')"])
     ctypes.CDLL(None).puts(b"compiled")
     ctypes.CDLL(None).fflush(None)
@@ -60,16 +67,15 @@ with step(job):
 
 @pytest.mark.parametrize("end", ["os.kill(0, signal.SIGKILL)", "os.abort()"])
 def test_killed_job_last_words(tmp_path, end):
-    code = (
-        f"os.setpgid(0, 0)\nwith step(job):\n    print('last words', end='', flush=True)\n    {end}"
-    )
+    code = f"os.setpgid(0, 0)\n@run\ndef main():\n    print('last words', end='', flush=True)\n    {end}"
     _, log = run(tmp_path, code)
     assert log == "last words"
 
 
 def test_offline_job(tmp_path):
     code = """
-with step(job):
+@run
+def main():
     from huggingface_hub import HfApi
     HfApi().model_info("org/name")
 """
