@@ -4,7 +4,7 @@ import sys
 
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.lock import find_lock_conflicts
-from workflow_scripts.settings.folders import list_modification_times
+from workflow_scripts.settings.imports import hash_imported_files
 
 if SETTINGS.source == "miniature":
 
@@ -96,7 +96,7 @@ rule take_local_model:
         version=1,
         folder=lambda wildcards: SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         # Changed files are imported again, also those that were copied with an older modification time.
-        modified=lambda wildcards: list_modification_times(
+        modified=lambda wildcards: hash_imported_files(
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
         ),
     script:

@@ -5,12 +5,12 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
-    """Generate the datasets of the demo, and bring its models: those that the repository ships, and faulty ones."""
+    """Generate the datasets of the demo, and bring the models that the repository ships."""
     output:
         datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
         models=[
             get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
-            for name in [*catalogue.MODELS, *catalogue.FAULTY]
+            for name in catalogue.MODELS
         ],
     log:
         "logs/build_world.log",

@@ -107,7 +107,7 @@ rule leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
             "tasks": list_shown_tasks(SETTINGS),

@@ -54,11 +54,8 @@ rule suite_leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=6,
-        arguments={
-            "tasks": SUITE_TASKS,
-            "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],
-        },
+        version=7,
+        arguments={"tasks": SUITE_TASKS},
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 

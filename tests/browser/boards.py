@@ -9,7 +9,6 @@ ATTACKS = [
     HOSTILE,
     "</script><script>alert(2)</script>",
     "<!--<script>alert(3)",
-    "half a pair \udc80",
     "=1+1",
 ]
 KINDS = {
@@ -20,11 +19,9 @@ KINDS = {
     "licence": "choice",
     "commit": "commit",
     "note": "text",
-    "flag": "flag",
 }
 COLUMNS = [
-    Column(field, field.title(), kind, shown=kind not in ("text", "flag"))
-    for field, kind in KINDS.items()
+    Column(field, field.title(), kind, shown=kind != "text") for field, kind in KINDS.items()
 ]
 NAMES = ["org/Alpha", "org/alpha-2", "org/Beta", "lab/run9", "lab/run10", "lab/Delta"]
 LICENCES = ["mit", "apache-2.0", "cc-by-sa-4.0", "llama3", "MIT", None]
@@ -41,11 +38,9 @@ def make_plain_page() -> str:
             "licence": licence,
             "commit": f"{number}" * 40,
             "note": "=1+1",
-            "flag": None,
         }
         for number, (name, licence) in enumerate(zip(NAMES, LICENCES, strict=True))
     ]
-    rows[2] |= {"flag": "trained on the test", "flag_link": "https://example.org/discussion"}
     baseline = {"name": "Baseline", "average": 0.3, "is_baseline": True}
     suite = Tab("suite", "Suite", "Scores.", COLUMNS, [baseline, *rows], sort="average")
     runs = Tab("runs", "Prompt runs", "Runs.", COLUMNS[:1], rows[3:5], sort="name")
@@ -54,8 +49,8 @@ def make_plain_page() -> str:
 
 
 def make_hostile_page() -> str:
-    texts = ("name", "type", "licence", "commit", "note", "flag")
-    numbers = {"average": 0.5, "parameters": 1, "flag_link": "javascript:alert(7)"}
+    texts = ("name", "type", "licence", "commit", "note")
+    numbers = {"average": 0.5, "parameters": 1}
     rows = [dict.fromkeys(texts, text) | numbers for text in ATTACKS]
     columns = [Column(column.field, HOSTILE, column.kind, help=HOSTILE) for column in COLUMNS]
     tab = Tab("suite", HOSTILE, HOSTILE, columns, rows, sort="average")

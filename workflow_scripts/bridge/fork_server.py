@@ -1,7 +1,7 @@
 """Start short local jobs as forks of a process that has already imported their libraries.
 
 The process is the forkserver of Python's multiprocessing. Jobs with another number of threads or a conda environment,
-and jobs that use a GPU, the network or a server start as usual.
+and jobs that use a GPU or the network start as usual.
 """
 
 import gc
@@ -16,12 +16,11 @@ from collections.abc import Callable
 from multiprocessing import connection, forkserver
 from pathlib import Path
 
-from workflow_scripts.bridge.job import limit_library_threads, read_server_address
+from workflow_scripts.bridge.job import configure_libraries
 from workflow_scripts.bridge.snakemake_contract import (
     list_needed_environments,
     replace_script_start,
 )
-from workflow_scripts.core.offline import set_offline_environment
 
 # Files in envs/ with many short jobs.
 _MEASURING = {"lm_eval", "lighteval"}
@@ -44,8 +43,7 @@ def fork_local_jobs(workflow, threads: int) -> None:
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
     environment = dict(os.environ)
-    os.environ.update(limit_library_threads(threads))
-    set_offline_environment()
+    configure_libraries(threads)
     forkserver.ensure_running()
     os.environ.clear()
     os.environ.update(environment)
@@ -76,7 +74,6 @@ def _needs_own_python(workflow, job, threads: int) -> bool:
         job.conda_env
         or environment.stem not in _ENVIRONMENTS
         or (getattr(job.params, "compute_threads", None) or job.threads) != threads
-        or read_server_address(job)
     )
 
 

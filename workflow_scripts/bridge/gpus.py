@@ -16,8 +16,6 @@ from typing import IO, Any
 from urllib.parse import quote
 
 _SHARED, _GIVEN, _VISIBLE = "CHORUS_GPUS", "CHORUS_GPU_GIVEN", "CUDA_VISIBLE_DEVICES"
-# Variables that schedulers set in jobs with GPUs.
-_SIGNS = ("SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", _VISIBLE, "ROCR_VISIBLE_DEVICES")
 _POLL_SECONDS = 0.5
 _held: list[IO] = []
 
@@ -41,14 +39,17 @@ def list_gpus() -> list[str]:
 def take_gpus(resources: Any) -> None:
     """Reserve the number of GPUs that the job requests, for this process and its children.
 
-    Slurm has already assigned the GPUs of its jobs, which may request them by gres.
+    Slurm has already assigned the GPUs of its jobs, which may request them by gres. On a machine without GPUs the job
+    runs on the CPU.
     """
     number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
-    shared = re.findall("[^,]+", os.environ.get(_SHARED, ""))
-    if number and shared:
-        os.environ[_VISIBLE] = ",".join(_wait_for_locks(shared, min(number, len(shared))))
-    if number and (shared or any(map(os.environ.get, _SIGNS))):
-        os.environ[_GIVEN] = "1"
+    shared = os.environ.get(_SHARED)
+    if not number or shared == "":
+        return
+    if shared:
+        gpus = shared.split(",")
+        os.environ[_VISIBLE] = ",".join(_wait_for_locks(gpus, min(number, len(gpus))))
+    os.environ[_GIVEN] = "1"
 
 
 def has_gpu() -> bool:

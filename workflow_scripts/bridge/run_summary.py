@@ -2,13 +2,11 @@
 
 import csv
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
-from workflow_scripts.core.files import read_png_description
 
 _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
@@ -24,27 +22,15 @@ _FAILED_JOB = re.compile(
 
 
 def describe_success(since: float) -> str:
-    """Describe the results written after `since`, the paths of results, and the failed cells.
-
-    Result files that the command line names come first.
-    """
-    requested = [
-        name for name in sys.argv[1:] if name.startswith("results/") and Path(name).exists()
-    ]
-    lines = []
+    """Describe the results written after `since`, the places of results, and the failed cells."""
+    lines = [""]
     for name, describe in _SUMMARIES.items():
         path = Path("results", name)
         if path.exists() and path.stat().st_mtime >= since:
             lines += describe(path)
-    if not lines or lines[-1] == "":
-        places = {Path("results", name): words for name, words in _PLACES.items()}
-        lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
-    empty: dict[str, list[str]] = {}
-    for path in sorted(Path("results/figures").glob("*.png")):
-        if path.stat().st_mtime >= since and (sentence := read_png_description(path)):
-            empty.setdefault(sentence, []).append(path.stem)
-    lines += [f"Not drawn: {', '.join(names)}. {sentence}" for sentence, names in empty.items()]
-    return clean_lines("\n".join(["", *requested, *lines, *_list_failed_cells()]))
+    places = {Path("results", name): words for name, words in _PLACES.items()}
+    lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
+    return clean_lines("\n".join([*lines, *_list_failed_cells()]))
 
 
 def _read_answer(path: Path) -> list[str]:

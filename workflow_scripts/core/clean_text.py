@@ -7,7 +7,6 @@ User names and passwords are removed from URLs.
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Any
 
 UNKNOWN = "\ufffd"
 _MAX_CHARACTERS = 1_000  # of one reason in a list
@@ -43,15 +42,6 @@ def shorten_text(text: str) -> str:
     """Clean text and put it on one line of limited length."""
     text = " ".join(plain(text).split())
     return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
-
-
-def clean_values(value: Any) -> Any:
-    """Apply `clean_lines` to every text of a JSON value."""
-    if isinstance(value, str):
-        return clean_lines(value)
-    if isinstance(value, dict):
-        return {clean_values(key): clean_values(part) for key, part in value.items()}
-    return [clean_values(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def escape_markdown(text: str) -> str:

@@ -24,7 +24,6 @@ class Item:
     text: str | None = None
     format_met: bool | None = None
     parser: str | None = None
-    prompt: str | None = None  # its end, if the measurement keeps texts
     choices: list[str] | None = None
     condition: Condition | None = None
 

@@ -1,12 +1,12 @@
 """Select the files of a model to copy from the hub or a folder, and read their headers."""
 
-import json
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import read_json
 
 # An allowlist, so code and pickles are excluded whatever their name.
 ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
@@ -57,12 +57,7 @@ def count_header_parameters(weights: Path) -> int:
 
 def read_json_object(path: Path) -> dict[str, Any]:
     """Read the object in a JSON file; return an empty dict if the file does not exist."""
-    if not path.is_file():
-        return {}
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+    value = read_json(path) if path.is_file() else {}
     if not isinstance(value, dict):
         raise UserError(f"{path} holds no JSON object.")
     return value

@@ -7,13 +7,13 @@ key, its outputs are restored.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import hash_file, hash_json, read_json, write_json
+from workflow_scripts.core.files import hash_json, read_json, write_json
 from workflow_scripts.core.provenance import list_package_versions
 
 
@@ -82,18 +82,3 @@ class OutputCache:
     def _delete_states(self) -> None:
         for state in self._states:
             shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
-
-
-def run_cached(
-    work: Callable[[], Any],
-    *,
-    inputs: Iterable[Path],
-    outputs: Sequence[Path],
-    version: str,
-    request: Any,
-    sound: Callable[[], Any],
-    state: Path,
-) -> None:
-    """Restore the outputs from the cache, or run `work` and cache them; then delete the resume state."""
-    digests = {str(path): hash_file(path) for path in inputs}
-    OutputCache(outputs, [digests, request], sound, [state], version).run(work)

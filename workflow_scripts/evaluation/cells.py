@@ -34,7 +34,6 @@ class CellsRequest(JobParams):
     max_items_per_member: bool = (
         False  # apply the limit to each member of a group, not to the group
     )
-    keep_texts: bool = False  # store the prompt and the choices with each item
     recipe: TaskRecipe | None = None  # of the training before the test
     base: str | None = None  # for delta weights: the folder of the base model in the hub folder
 
@@ -116,7 +115,6 @@ def build_suite_cells(
         seeds=list_cell_seeds(settings, "suite", protocol),
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
-        keep_texts=True,
         recipe=settings.task_recipe if protocol == "train_before_test" else None,
         base=base,
     )

@@ -60,7 +60,7 @@ def evaluate_loaded(
     first = next(iter(tasks.values()))
     return write_record(
         record_path,
-        collect_items(tasks, output["samples"], request.task, keep_texts=request.keep_texts),
+        collect_items(tasks, output["samples"], request.task),
         study=request.study,
         task=TaskFacts(
             name=request.task.harness_task,

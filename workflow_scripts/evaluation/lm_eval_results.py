@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from workflow_scripts.evaluation.baselines import Baseline, average, compute_bas
 from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 
-KEPT_CHARACTERS = 1_000  # end of a prompt to store: the question, without the few-shot examples
 NO_BASELINE = Baseline(constants={}, chance=None)
 
 
@@ -110,8 +108,6 @@ def collect_items(
     tasks: dict[str, Any],
     samples: dict[str, list[dict[str, Any]]],
     request: TaskRequest,
-    *,
-    keep_texts: bool = False,
 ) -> list[Item]:
     """Build one item per question with the scores of all filters; the primary metric sets `correct`."""
     items = []
@@ -127,21 +123,9 @@ def collect_items(
                 cluster=hash_cluster(first["doc"], request.cluster),
                 prompt_sha256=first["prompt_hash"],
                 **_read_answer(task, filtered, request.metric),
-                **(_read_texts(first) if keep_texts else {}),
             )
             items.append(item)
     return items
-
-
-def _read_texts(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return the end of the prompt, which holds the question, and the choices."""
-    arguments = sample["arguments"]
-    # In tasks with the choices inside the context (Winogrande), a choice starts where the contexts differ.
-    shared = os.path.commonprefix([str(r[0]) for r in arguments])  # noqa: RUF071 (of characters)
-    choices = None
-    if len(arguments) > 1:
-        choices = [f"{context[len(shared) :]}{text}".strip() for context, text in arguments]
-    return {"prompt": shared[-KEPT_CHARACTERS:], "choices": choices}
 
 
 def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, Any]:

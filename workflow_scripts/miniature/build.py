@@ -1,11 +1,10 @@
-"""Build the hub folder of the demo: generated datasets, the shipped models and the faulty ones."""
+"""Build the hub folder of the demo: generated datasets and the shipped models."""
 
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.miniature.catalogue import MODELS, TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
-from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
@@ -27,7 +26,6 @@ def build_world(hub: Path, items: int) -> None:
         write_repository(hub, name, configs)
     for name in MODELS:
         place(hub, name)
-    build_faulty_models(hub)
 
 
 if "snakemake" in globals():

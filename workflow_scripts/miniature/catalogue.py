@@ -17,8 +17,6 @@ TABLES: dict[str, dict[str, Any]] = load_yaml("tables")
 _SPECS = load_yaml("specs")
 DATASETS = tuple(TABLES)
 MODELS: dict[str, dict[str, Any]] = _SPECS["models"]
-# Models that the leaderboard refuses, with the reason.
-FAULTY: dict[str, dict[str, Any]] = _SPECS["faulty"]
 
 # Folder of the trained models in the repository: one tokenizer for all, and a folder per model.
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"

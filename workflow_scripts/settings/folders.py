@@ -45,12 +45,6 @@ def read_folder_row(path: str, families: set[str]) -> ModelRow:
     return ModelRow.model_validate(cells | facts)
 
 
-def list_modification_times(path: str) -> dict[str, int]:
-    """Return the modification time of each file to copy, by path, to detect changes."""
-    files = [Path(path, file) for file in list_model_files(Path(path))]
-    return {str(file): file.stat().st_mtime_ns for file in files}
-
-
 def read_model_cells(
     folder: Path, name: str, families: set[str], is_derived: bool
 ) -> dict[str, str]:

@@ -10,7 +10,7 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import ROOT, locate_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
-from workflow_scripts.settings.yaml_files import read_yaml
+from workflow_scripts.settings.yaml_files import find_yaml_files, read_yaml
 
 FOLDER = "config/grids"
 # Correlation of two models' correct answers by task, for grids without items.
@@ -160,10 +160,8 @@ def read_grid_files(tasks: Collection[str]) -> dict[str, GridFile]:
 
     A file in the working directory replaces the one of the same name in the Snakefile's folder.
     """
-    folders = (ROOT / FOLDER, Path(FOLDER))
-    paths = {path.stem: path for folder in folders for path in folder.glob("*.yaml")}
     grids: dict[str, GridFile] = {}
-    for name, path in sorted(paths.items()):
+    for name, path in sorted(find_yaml_files(ROOT / FOLDER, Path(FOLDER)).items()):
         grids[name] = validate(GridFile, read_yaml(path), f"{path}: ")
         tables = [*grids[name].tasks, *tasks]
         for task in grids[name].categories_by_task:

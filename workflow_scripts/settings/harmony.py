@@ -82,9 +82,6 @@ class Harmony(Section):
     seeds: Listed[NonNegative]
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
-    task_pair: Listed[LmEvalTaskName]
-    """Two of these tasks, whose rankings of the models are drawn side by side; empty is the first
-    two."""
     imported_scores: Listed[CsvFile]
     """CSV files of other people's scores to rank beside ours: columns model, task, protocol
     (direct, few_shot or train_before_test), metric, value and, where known, stderr and n;
@@ -96,8 +93,6 @@ class Harmony(Section):
     """Draws behind each interval of agreement, components and ranks."""
 
     def find_contradictions(self) -> Iterator[str]:
-        if self.task_pair and len({*self.task_pair} & {*self.tasks}) != 2:
-            yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
         if self.recipe is not None and self.recipe not in self.recipes:
             near = format_suggestion(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"

@@ -34,6 +34,11 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def find_yaml_files(*folders: Path) -> dict[str, Path]:
+    """Find the YAML files of folders by name; those of later folders replace others of the same name."""
+    return {path.stem: path for folder in folders for path in folder.glob("*.yaml")}
+
+
 def read_yaml(path: Path) -> Any:
     """Read a YAML file; a UserError describes the first problem."""
     try:

@@ -1,6 +1,6 @@
 """Tabulate the time and the peak memory of the finished jobs by rule, beside the memory that they requested.
 
-In: the last line of each job's log. Out: results/costs.txt, which the terminal shows, and results/costs.csv.
+In: a line of each job's log. Out: results/costs.txt, which the terminal shows, and results/costs.csv.
 """
 
 import json
@@ -40,8 +40,7 @@ def read_costs() -> list[dict[str, Any]]:
     costs = []
     for log in sorted(Path("logs").rglob("*.log")):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        if lines and lines[-1].startswith(COST_START):
-            costs.append(json.loads(lines[-1]))
+        costs += [json.loads(line) for line in lines if line.startswith(COST_START)]
     return costs
 
 

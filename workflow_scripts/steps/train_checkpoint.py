@@ -18,7 +18,8 @@ def main(
     version: str,
     request: dict[str, Any],
 ) -> None:
-    from workflow_scripts.core.output_cache import run_cached
+    from workflow_scripts.core.files import hash_file
+    from workflow_scripts.core.output_cache import OutputCache
     from workflow_scripts.training.checkpoint_stage import (
         check_stage,
         get_checkpoint_state,
@@ -27,15 +28,14 @@ def main(
     from workflow_scripts.training.requests import StageRequest
 
     stage, folder = StageRequest.model_validate(request), manifest.parent
-    run_cached(
-        lambda: train_stage(base, samples, folder, record, stage),
-        inputs=[base, samples],
+    cache = OutputCache(
         outputs=[manifest, record],
+        key=[hash_file(base), hash_file(samples), request],
+        validate=lambda: check_stage(folder, record),
+        states=[get_checkpoint_state(folder)],
         version=version,
-        request=request,
-        sound=lambda: check_stage(folder, record),
-        state=get_checkpoint_state(folder),
     )
+    cache.run(lambda: train_stage(base, samples, folder, record, stage))
 
 
 if "snakemake" in globals():

@@ -7,7 +7,6 @@ import pytest
 from workflow_scripts.bridge.run_summary import describe_failure, describe_success
 from workflow_scripts.core.failed_cells import write_failed_record
 from workflow_scripts.core.files import write_text
-from workflow_scripts.render.figures import draw_placeholder, drawing
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 LOG = """
@@ -40,23 +39,10 @@ def test_describe_success_failed_cells(here):
     assert not record.exists() and "it melted" not in describe_success(since=0)
 
 
-def test_describe_success_results_or_plan(here, monkeypatch):
+def test_describe_success_plan_and_places(here):
     write_text(Path("results/tables/a.md"), "")
-    with monkeypatch.context() as patch:
-        patch.setattr("sys.argv", ["snakemake", "results/tables/a.md", "--cores=2"])
-        assert describe_success(since=0).startswith("\nresults/tables/a.md\nresults/tables: ")
     Path("results/plan.txt").write_text("a million hours\n")
-    assert describe_success(since=0) == "\na million hours\n"
-
-
-def test_describe_success_figures_without_data(here):
-    Path("results/figures").mkdir(parents=True)
-    for name in ("a", "b"):
-        files = [Path(f"results/figures/{name}.{kind}") for kind in ("pdf", "png")]
-        with drawing(files, 2, 2) as (_, axes):
-            if name == "a":
-                draw_placeholder(axes, "There is one model.")
-    assert "\nNot drawn: a. There is one model.\n" in describe_success(since=0) + "\n"
+    assert describe_success(since=0).startswith("\na million hours\n\nresults/tables: ")
 
 
 SCORES = """model,task,value,stderr,trained_value,trained_stderr,steps,changed,baseline

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow_scripts.core.output_cache import run_cached
+from workflow_scripts.core.output_cache import OutputCache
 
 
 @pytest.mark.parametrize(("version", "resumes"), [("1", True), ("2", False)])
@@ -19,8 +19,7 @@ def test_resume_state_version(tmp_path, version, resumes):
         output.write_text("3")
 
     def run(version):
-        keys = {"version": version, "request": {}, "sound": output.read_text, "state": state}
-        run_cached(work, inputs=[], outputs=[output], **keys)
+        OutputCache([output], {}, output.read_text, [state], version).run(work)
 
     with pytest.raises(KeyboardInterrupt):
         run("1")

@@ -87,10 +87,3 @@ def test_group_members_and_averages(evaluate):
     # The best constant is one letter for all subjects, not the best letter of each subject.
     golds = Counter(item["gold"] for item in items)
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
-
-
-def test_keep_texts(evaluate):
-    _, items = evaluate("arc_easy", "acc_norm", shots=2, max_test_items=4, keep_texts=True)
-    for item in items:
-        assert item["prompt"].endswith("\nAnswer:") and item["prompt"].count("Question: ") == 3
-        assert item["choices"][int(item["gold"])]

@@ -111,7 +111,7 @@ from types import SimpleNamespace
 log, manifest, repository = sys.argv[1:]
 params = {"kind": "model", "repository": repository, "revision": None, "lock": None}
 snakemake = SimpleNamespace(
-    rule="fetch_model", threads=1, log=[log], input={}, wildcards={},
+    rule="fetch_model", threads=1, log=[log], input={}, wildcards={}, resources={},
     output={"manifest": manifest}, params=params,
 )
 runpy.run_path("workflow_scripts/hub/fetch.py", init_globals={"snakemake": snakemake})

@@ -22,8 +22,7 @@ FLASH = "flash_attention_2"
 @pytest.fixture
 def no_gpu(monkeypatch):
     """Make PyTorch behave as with CUDA when the driver has lost the GPU."""
-    signs = ("CHORUS_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES")
-    for name in (*signs, "ROCR_VISIBLE_DEVICES", "CHORUS_GPU_GIVEN"):
+    for name in ("CHORUS_GPUS", "CUDA_VISIBLE_DEVICES", "CHORUS_GPU_GIVEN"):
         monkeypatch.setenv(name, "")  # so that monkeypatch undoes what the code sets
         monkeypatch.delenv(name)
 
@@ -37,8 +36,11 @@ def no_gpu(monkeypatch):
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
     """A requested or assigned GPU is used, or the job fails with a hardware error, not a failed cell."""
-    monkeypatch.setenv("SLURM_JOB_GPUS", "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
+    monkeypatch.setenv("CHORUS_GPUS", "")
+    take_gpus({"gpu": 1})
+    assert choose_device("auto") == "cpu", "on a machine without GPUs"
+    monkeypatch.delenv("CHORUS_GPUS")  # as on Slurm
     take_gpus({"gres": "gpu:a100:1"})
     assert has_gpu() and choose_device("cpu") == "cpu"
     for device in ("auto", "cuda"):

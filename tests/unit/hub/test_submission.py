@@ -56,12 +56,7 @@ def test_good_requests_are_accepted(world, model_manifest):
 
 
 REFUSED = [
-    ({"name": "Pickled"}, "it holds no safetensors weights"),
-    ({"name": "Closed"}, "its licence 'cc-by-nc-4.0' is not among suite.open_licences"),
-    ({"name": "Own-Code"}, "it needs trust_remote_code"),
-    ({"name": "Misspelt"}, "it does not load with the Auto classes"),
-    ({"name": "Colossal"}, "it needs 281,012 MB for 69,503,033,344 parameters in bfloat16"),
-    ({"base": "Colossal"}, "69,503,033,344, so they cannot be added"),
+    ({"base": "Qwen2-1M"}, "so they cannot be added"),
     ({"licence": "MIT"}, "licence is 'MIT', but its card says 'apache-2.0'."),
     ({"revision": "0" * 40}, "revision is 0000"),
     ({"precision": "8bit"}, "precision is '8bit', and bitsandbytes needs a GPU"),
@@ -76,18 +71,28 @@ def test_bad_requests_are_refused(world):
         assert words in verdict["reason"] and "\n" not in verdict["reason"]
 
 
-def add_auto_map(path):
-    fields = json.loads(path.read_text()) | {"auto_map": {"AutoConfig": "mine.Config"}}
-    path.write_text(json.dumps(fields))
+def edit_config(**keys):
+    return lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+MINE = {"AutoConfig": "mine.Config"}
 
 
 @pytest.mark.parametrize(
     ("file", "change", "words"),
     [
         ("config.json", lambda path: path.write_text("{"), "it does not load"),
-        ("config.json", add_auto_map, None),  # transformers supports its model_type
+        ("config.json", edit_config(auto_map=MINE), None),  # transformers supports its model_type
+        (
+            "config.json",
+            edit_config(auto_map=MINE, model_type="mine"),
+            "it needs trust_remote_code",
+        ),
+        ("config.json", edit_config(model_type="llamma"), "it does not load with the Auto classes"),
+        ("config.json", edit_config(hidden_size=8192, num_hidden_layers=80), "it needs "),
         ("adapter_config.json", lambda path: path.write_text("{}"), "weight_type is 'original'"),
         ("model.safetensors", lambda path: os.truncate(path, 200_000_000), "its weights have 200,"),
+        ("model.safetensors", lambda path: path.unlink(), "it holds no safetensors weights"),
     ],
 )
 def test_edited_model(world, tmp_path, file, change, words):

@@ -12,8 +12,7 @@ from workflow_scripts.settings.names import LookUp
 from workflow_scripts.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]
-# The files for --configfile; flags.yaml has another schema.
-CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
+CONFIGS = sorted((ROOT / "config").glob("*.yaml"))  # the files for --configfile
 
 
 def merged(override: Mapping[Any, Any]) -> dict[str, Any]:

@@ -64,13 +64,7 @@ def make_sciq(rng: Random) -> Values:
 def draft_medical(rng: Random) -> tuple[Draft, str]:
     """Sample a question about an illness; return it with the property that it asks for."""
     ailment, person, place, time = draw(rng, "ailment person place time")
-    question, sort = rng.choice(
-        [
-            ("Which remedy should be given?", "remedy"),
-            ("Which symptom is expected?", "symptom"),
-            ("Which organ should be examined?", "organ"),
-        ]
-    )
+    question, sort = rng.choice(POOLS["medical_question"])
     question = f"{person} from the {place} has {ailment.name} {time}. {question}"
     return (question, getattr(ailment, sort), POOLS[sort]), sort
 

@@ -155,14 +155,9 @@ def _draft_people(rng: Random) -> Draft:
 
 def _draft_places(rng: Random) -> Draft:
     (town,) = draw(rng, "town")
-    question, attribute = rng.choice(
-        [
-            (f"Who rules the town of {town.name}?", "ruler"),
-            (f"Which river flows through {town.name}?", "river"),
-            (f"What is made in {town.name}?", "craft"),
-        ]
-    )
-    return question, getattr(town, attribute), [getattr(other, attribute) for other in TOWNS]
+    question, attribute = rng.choice(POOLS["town_question"])
+    choices = [getattr(other, attribute) for other in TOWNS]
+    return question.format(town), getattr(town, attribute), choices
 
 
 def _draft_tools(rng: Random) -> Draft:

@@ -13,12 +13,11 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.core.clean_text import clean_values
 from workflow_scripts.render.frames import Cells
 from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent
-Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
+Kind = Literal["name", "text", "choice", "commit", "score", "number", "count"]
 
 _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
 _TEXT = {"formatter": "text", "sorter": "alphanum", "headerFilter": "input"}
@@ -38,7 +37,6 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
     "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 460},
     "text": _TEXT | {"maxWidth": 320},
     "commit": _TEXT | {"formatter": "commit"},
-    "flag": _TEXT | {"formatter": "flag", "maxWidth": 320, "download": True},
     "choice": _TEXT
     | {
         "headerFilter": "list",
@@ -94,7 +92,7 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
         policy=policy([library, script], [style], trusted="default"),
         title=title,
         about=about,
-        tabs=[clean_values(_describe_tab(tab)) for tab in tabs],
+        tabs=[_describe_tab(tab) for tab in tabs],
         texts=texts,
         style=Markup(style),
         library=Markup(library),

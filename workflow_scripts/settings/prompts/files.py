@@ -9,16 +9,14 @@ from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import ROOT
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
-from workflow_scripts.settings.yaml_files import read_yaml
+from workflow_scripts.settings.yaml_files import find_yaml_files, read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 
 
 def find_runs(folder: str) -> dict[str, Path]:
     """Find the file of each run by name, sorted with run2 before run10."""
-    files: dict[str, Path] = {}
-    for place in (ROOT / FOLDER, Path(folder)):
-        files |= {path.stem: path for path in place.glob("*.yaml")}
+    files = find_yaml_files(ROOT / FOLDER, Path(folder))
     return {name: files[name] for name in sorted(files, key=_split_numbers)}
 
 

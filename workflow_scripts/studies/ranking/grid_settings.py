@@ -86,9 +86,7 @@ def list_requested_cells(settings: Settings, grid: GridFile) -> dict[str, dict[s
 def choose_task_pair(settings: Settings, grid: GridFile) -> list[str]:
     """Choose two tasks; an empty list means the first two with scores, as imported scores may have other tasks."""
     harmony = settings.harmony
-    if not grid.run:
-        return list(grid.pair)
-    return list(harmony.task_pair or (harmony.tasks[:2] if harmony.models else ()))
+    return list(harmony.tasks[:2] if grid.run and harmony.models else grid.pair)
 
 
 def count_training_tokens(settings: Settings) -> dict[str, float]:
