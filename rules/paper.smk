@@ -107,7 +107,7 @@ rule leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=1,
         arguments={
             "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
             "tasks": list_shown_tasks(SETTINGS),

@@ -54,8 +54,11 @@ rule suite_leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=7,
-        arguments={"tasks": SUITE_TASKS},
+        version=6,
+        arguments={
+            "tasks": SUITE_TASKS,
+            "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],
+        },
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 

@@ -19,9 +19,11 @@ KINDS = {
     "licence": "choice",
     "commit": "commit",
     "note": "text",
+    "flag": "flag",
 }
 COLUMNS = [
-    Column(field, field.title(), kind, shown=kind != "text") for field, kind in KINDS.items()
+    Column(field, field.title(), kind, shown=kind not in ("text", "flag"))
+    for field, kind in KINDS.items()
 ]
 NAMES = ["org/Alpha", "org/alpha-2", "org/Beta", "lab/run9", "lab/run10", "lab/Delta"]
 LICENCES = ["mit", "apache-2.0", "cc-by-sa-4.0", "llama3", "MIT", None]
@@ -38,9 +40,11 @@ def make_plain_page() -> str:
             "licence": licence,
             "commit": f"{number}" * 40,
             "note": "=1+1",
+            "flag": None,
         }
         for number, (name, licence) in enumerate(zip(NAMES, LICENCES, strict=True))
     ]
+    rows[2] |= {"flag": "trained on the test", "flag_link": "https://example.org/discussion"}
     baseline = {"name": "Baseline", "average": 0.3, "is_baseline": True}
     suite = Tab("suite", "Suite", "Scores.", COLUMNS, [baseline, *rows], sort="average")
     runs = Tab("runs", "Prompt runs", "Runs.", COLUMNS[:1], rows[3:5], sort="name")
@@ -49,8 +53,8 @@ def make_plain_page() -> str:
 
 
 def make_hostile_page() -> str:
-    texts = ("name", "type", "licence", "commit", "note")
-    numbers = {"average": 0.5, "parameters": 1}
+    texts = ("name", "type", "licence", "commit", "note", "flag")
+    numbers = {"average": 0.5, "parameters": 1, "flag_link": "javascript:alert(7)"}
     rows = [dict.fromkeys(texts, text) | numbers for text in ATTACKS]
     columns = [Column(column.field, HOSTILE, column.kind, help=HOSTILE) for column in COLUMNS]
     tab = Tab("suite", HOSTILE, HOSTILE, columns, rows, sort="average")

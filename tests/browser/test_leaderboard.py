@@ -43,12 +43,16 @@ def test_filters_and_download(page):
     assert page.get_names() == [*NAMES[4::-1], NAMES[5]], "missing scores come last"
     page.find(".tabulator-col[tabulator-field=parameters] input").send_keys("<10m")
     page.wait_for(lambda: set(page.get_names()) == set(NAMES[:3]))
+    link = page.find(".tabulator-row.flagged a")
+    assert link.get_attribute("href") == "https://example.org/discussion"
     page.find("#suite details summary").click()
     page.find("#suite details label:nth-child(6)").click()  # the column Note
     heads, row, *_ = page.download()
     assert heads[:4] == ["Name", "Type", "Average", "Average stderr"]
     assert row[:5] == ["org/Beta", "chat", "25", "1.25", "10000000"]
     assert row[heads.index("Note")] == "'=1+1"
+    page.find("#suite .tools input[type=checkbox]").click()
+    page.wait_for(lambda: set(page.get_names()) == set(NAMES[:2]))
     page.assert_calm()
 
 

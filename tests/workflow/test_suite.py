@@ -1,4 +1,4 @@
-"""Test the leaderboard as a user runs it: submit, another precision."""
+"""Test the leaderboard as a user runs it: submit, another precision, a flag."""
 
 import pandas as pd
 import pytest
@@ -61,3 +61,12 @@ def test_new_precision_adds_row(copy):
     board = pd.read_csv(copy / "results/tables/suite_leaderboard.csv")
     assert sorted(board["precision"]) == ["bfloat16", "float32"]
     assert board["commit"].nunique() == 1
+
+
+def test_flag_runs_no_model(copy):
+    flag = {"model": REQUEST["name"], "reason": "Copied.", "link": "https://example.org/1"}
+    (copy / "flags.yaml").write_text(yaml.safe_dump([flag]))
+    config = write_changed_config(copy, suite={"flags": "flags.yaml"})
+    jobs = count_jobs(run_snakemake(copy, "suite", "-n", *config))
+    assert jobs["suite_leaderboard"] == 1
+    assert not {"check_requests", "evaluate_suite"} & set(jobs)

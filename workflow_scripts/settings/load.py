@@ -8,9 +8,10 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, read_tables
+from workflow_scripts.settings.names import LookUp, Registry, locate_file, read_tables
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import TABLES
@@ -30,6 +31,7 @@ def load_settings(config: dict[str, Any], look_up: LookUp | None = None) -> Sett
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts),
+        flags=read_flags(locate_file(checked.suite.flags)),
         grids=read_grid_files(registry.tasks),
     )
     if problems := list(_check_names(settings)):

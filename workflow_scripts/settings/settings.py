@@ -14,6 +14,7 @@ from workflow_scripts.core.ids import (
 )
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.leaderboard_submissions import Request
@@ -47,6 +48,8 @@ class Settings(Config):
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
+    flags: tuple[Flag, ...]
+    """Rows of the leaderboard that are marked."""
     grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
 

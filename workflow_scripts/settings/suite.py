@@ -41,6 +41,9 @@ class Suite(Section):
     local_models: Listed[ModelName]
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
+    flags: Words
+    """File of the flags, looked up in the same way: models that are marked, with a reason and a
+    link."""
     memory_mb: Count
     """Maximum memory of a job of the suite; a request for a model that needs more is refused."""
     open_licences: Listed[str]

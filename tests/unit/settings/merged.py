@@ -12,7 +12,8 @@ from workflow_scripts.settings.names import LookUp
 from workflow_scripts.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]
-CONFIGS = sorted((ROOT / "config").glob("*.yaml"))  # the files for --configfile
+# The files for --configfile; flags.yaml has another schema.
+CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
 
 
 def merged(override: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""Test reading leaderboard requests: each is accepted, or rejected with a sentence."""
+"""Test reading leaderboard requests and flags: each is accepted, or rejected with a sentence."""
 
 import pytest
 import yaml
 
 from tests.tables import load_cases
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 
 GOOD = {"name": "miniature/Llama-1.4M", "precision": "float32", "model_type": "pretrained"}
@@ -52,3 +54,22 @@ def test_other_source_requests(tmp_path, put):
     assert list(requests) == ["generated.yaml"] and list(refused) == ["real.yaml"]
     requests, refused = read(tmp_path, "huggingface")
     assert list(requests) == ["real.yaml"] and not refused
+
+
+def load_flags(tmp_path, *entries):
+    (tmp_path / "flags.yaml").write_text(yaml.safe_dump(list(entries)))
+    return read_flags(tmp_path / "flags.yaml")
+
+
+@pytest.mark.parametrize(
+    "keys", [{"link": "javascript:alert(1)"}, {"revision": "main"}, {"modell": "x"}], ids=str
+)
+def test_bad_flag(tmp_path, keys):
+    good = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
+    assert load_flags(tmp_path) == ()
+    assert load_flags(tmp_path, good)[0].precision is None
+    with pytest.raises(UserError) as error:
+        load_flags(tmp_path, good, good | keys)
+    (sentence,) = error.value.problems
+    assert sentence.startswith(str(tmp_path / "flags.yaml"))
+    assert f"flags[1].{next(iter(keys))} is" in sentence

@@ -17,7 +17,7 @@ from workflow_scripts.render.frames import Cells
 from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent
-Kind = Literal["name", "text", "choice", "commit", "score", "number", "count"]
+Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
 
 _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
 _TEXT = {"formatter": "text", "sorter": "alphanum", "headerFilter": "input"}
@@ -37,6 +37,7 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
     "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 460},
     "text": _TEXT | {"maxWidth": 320},
     "commit": _TEXT | {"formatter": "commit"},
+    "flag": _TEXT | {"formatter": "flag", "maxWidth": 320, "download": True},
     "choice": _TEXT
     | {
         "headerFilter": "list",

@@ -11,6 +11,13 @@ function createElement(tag, properties, ...children) {
 
 const isMissing = (value) => value === null || value === undefined || value === "";
 
+// A link to a discussion must be https: another kind could run a script.
+function linkFlag({ flag, flag_link: link }) {
+  const text = `⚑ ${flag}`;
+  if (!link?.startsWith("https://")) return createElement("span", { className: "flag", title: flag }, text);
+  return createElement("a", { className: "flag", title: flag, href: link, rel: "noopener noreferrer nofollow", target: "_blank" }, text);
+}
+
 function formatText(cell, value = cell.getValue()) {
   if (isMissing(value)) return cell.getData().is_baseline ? "" : "—";
   return createElement("span", { title: cell.getValue() }, value);
@@ -19,7 +26,11 @@ function formatText(cell, value = cell.getValue()) {
 Tabulator.extendModule("format", "formatters", {
   text: (cell) => formatText(cell),
   commit: (cell) => formatText(cell, cell.getValue()?.slice(0, 7)),
-  name: (cell) => createElement("div", {}, formatText(cell)),
+  flag: (cell) => (isMissing(cell.getValue()) ? "" : linkFlag(cell.getData())),
+  name(cell) {
+    const { flag } = cell.getData();
+    return createElement("div", {}, formatText(cell), ...(isMissing(flag) ? [] : [linkFlag(cell.getData())]));
+  },
   number(cell, options) {
     const value = cell.getValue();
     if (typeof value !== "number") return formatText(cell);
@@ -62,7 +73,7 @@ const escapeFormula = (value) => (typeof value === "string" && /^\s*[=+\-@＝＋
 
 function makeTable(section) {
   const { id, columns, rows, sort, search } = JSON.parse(section.querySelector("script").textContent);
-  const searchBox = section.querySelector("input");
+  const [searchBox, hideFlagged] = section.querySelectorAll("input");
   const isNarrow = window.matchMedia("(max-width: 40rem)").matches;
   for (const column of columns) {
     if (column.headerFilter === "list") column.headerFilterParams.itemFormatter = window.trustedTypes ? String : escapeHtml;
@@ -85,13 +96,19 @@ function makeTable(section) {
     persistence: { sort: true, headerFilter: true, columns: ["visible"] },
     persistenceID: `${window.location.pathname}#${id}`,
     placeholder: createElement("span", {}, "No row matches."),
-    rowFormatter: (row) => row.getElement().classList.toggle("baseline", Boolean(row.getData().is_baseline)),
+    rowFormatter: (row) => {
+      const { flag, is_baseline: isBaseline } = row.getData();
+      row.getElement().classList.toggle("flagged", !isMissing(flag));
+      row.getElement().classList.toggle("baseline", Boolean(isBaseline));
+    },
   });
   const filterRows = () => {
     const query = parseSearch(searchBox.value);
-    table.setFilter((row) => row.is_baseline || matchesSearch(query, row, search));
+    table.setFilter((row) => row.is_baseline || (matchesSearch(query, row, search) && !(hideFlagged.checked && row.flag)));
   };
   searchBox.addEventListener("input", filterRows);
+  hideFlagged.addEventListener("change", filterRows);
+  hideFlagged.parentElement.hidden = !rows.some((row) => row.flag);
   section.querySelector(".tools button").addEventListener("click", () => table.download("csv", `leaderboard_${id}.csv`));
   table.on("dataFiltered", (_, shown) => {
     section.querySelector("output").textContent = `${shown.filter((row) => !row.getData().is_baseline).length} rows`.replace(/^1 rows/, "1 row");

@@ -55,6 +55,7 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
             Column("protocol", "Protocol", "choice", shown=False),
             Column("weight_type", "Weights", "choice", shown=False),
             Column("note", "Note", "text", "By its submitter."),
+            Column("flag", "Flag", "flag", shown=False),
         ],
         rows=[
             *_make_baselines(board, published, page["tasks"]),

@@ -9,6 +9,7 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     values: Values = {
         "suite.rows": len(table),
         "suite.ranked": table["average"].count(),
+        "suite.flagged": table["flag"].count(),
     }
     ranked = table.dropna(subset="average")  # in this order
     for key, row in zip(("first", "second"), ranked.to_dict("records"), strict=False):

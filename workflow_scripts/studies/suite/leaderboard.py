@@ -16,11 +16,13 @@ NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
     " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
     " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
-    " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences)."
+    " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences). Flag: set by"
+    " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
 _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
+_FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
 # Columns that identify the item errors of a score.
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
@@ -32,13 +34,14 @@ def make_leaderboard(
     entries: list[dict[str, Any]],
     errors: pd.DataFrame,
     tasks: Sequence[Task],
+    flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
     """Make one row per accepted request, sorted by average, rows without an average last.
 
     `errors` are the errors of the suite's items from scores.influences.
     """
-    rows = [entry | {"model": entry["name"]} for entry in entries]
-    table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES]).set_index("file")
+    rows = [entry | {"model": entry["name"]} | _find_flag(entry, flags) for entry in entries]
+    table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
     measured = _select_scores(table, scores, tasks)
     names = [task["task"] for task in tasks]
     for part, suffix in _PARTS.items():
@@ -59,7 +62,19 @@ def make_leaderboard(
     ranked = table.index[table["average"].notna()]
     table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys.loc[ranked], errors, tasks)
     parts = [name + suffix for name in names for suffix in _PARTS.values()]
-    return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *parts]]
+    return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
+
+
+def _find_flag(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of the first flag that applies to the row of an accepted request."""
+    for flag in flags:
+        if (
+            flag["model"] == entry["name"]
+            and flag["precision"] in (None, entry["precision"])
+            and entry["commit"].startswith(flag["revision"] or "")
+        ):
+            return {"flag": flag["reason"], "flag_link": flag["link"]}
+    return {}
 
 
 def _select_scores(
@@ -111,6 +126,7 @@ def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
         "Type": table["model_type"],
         **{title: f"{{{name}:.1%}} ± {{{name}_stderr:.1%}}" for title, name in scores.items()},
         "Missing": table["missing"],
+        "Flag": table["flag"],
     }
 
 
@@ -120,10 +136,13 @@ def main(
     checks: Path,
     table: list[Path],
     tasks: list[Task],
+    flags: list[dict[str, Any]],
 ) -> None:
     """Write the table."""
     entries = [entry for entry in read_checks(checks) if not entry["reason"]]
-    board = make_leaderboard(pd.read_parquet(scores), entries, pd.read_parquet(errors), tasks)
+    board = make_leaderboard(
+        pd.read_parquet(scores), entries, pd.read_parquet(errors), tasks, flags
+    )
     write_table(board, table, title="Leaderboard", note=NOTE, shown=_format_columns(board, tasks))
 
 

@@ -14,6 +14,8 @@ from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
+FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
+FLAG |= {"reason": "Copied.", "link": "https://example.org/1"}
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def table(entries):
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
     scores, errors = collect([path for path in paths if path.is_file()])
     accepted = [entry["request"] | entry for entry in entries if not entry["reason"]]
-    return make_leaderboard(scores, accepted, errors, TASKS)
+    return make_leaderboard(scores, accepted, errors, TASKS, [FLAG])
 
 
 def test_leaderboard(table):
@@ -55,10 +57,11 @@ def test_leaderboard(table):
     differences = [np.subtract(GOOD, right, dtype=float) for right in (FAIR, POOR)]
     stderrs = [gap.std(ddof=1) / 10**0.5 / 2**0.5 for gap in differences]
     assert table["behind_stderr"][:3].tolist() == pytest.approx([np.nan, *stderrs], nan_ok=True)
+    assert table["flag"].notna().tolist() == [True, False, False, False, False]
     assert table["missing"].fillna("").tolist() == ["", "", "", "", "truth"]
     assert pd.isna(table["truth"][4]) and table["sst2"][4] == 1.0
     values = NUMBERS["suite_leaderboard"](table)
-    assert (values["suite.rows"], values["suite.ranked"]) == (5, 4)
+    assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
 
 
 def test_tab(table):
