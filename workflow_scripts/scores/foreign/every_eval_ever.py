@@ -21,21 +21,21 @@ VERSION = "0.3.0"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 
-def check_schema(path: Path, content: Any, kind: str = "eval") -> None:
-    """Validate a file's content, or one line of items if `kind` is instance_level_eval."""
+def check_schema(path: Path, content: Any) -> None:
+    """Validate a file's content against the schema."""
     from jsonschema.exceptions import best_match
 
-    error = best_match(_get_validator(kind).iter_errors(content))
+    error = best_match(_get_validator().iter_errors(content))
     if error is not None:
         where = ".".join(map(str, error.absolute_path)) or "the file"
         raise UserError(f"{path}: {where}: {error.message} (Every Eval Ever {VERSION}).")
 
 
 @cache
-def _get_validator(kind: str) -> Any:
+def _get_validator() -> Any:
     from jsonschema import Draft7Validator
 
-    path = Path(__file__).parent / f"vendor/every_eval_ever/{kind}.schema.json"
+    path = Path(__file__).parent / "vendor/every_eval_ever/eval.schema.json"
     return Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
