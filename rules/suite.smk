@@ -17,7 +17,7 @@ checkpoint check_requests:
     conda:
         "../envs/lm_eval.yaml"
     params:
-        version="check_requests 4",  # raise when the meaning of a check changes
+        version="check_requests 5",  # raise when the meaning of a check changes
         request=SUITE_CHECKS,
     script:
         "../workflow_scripts/studies/suite/submissions.py"
@@ -76,7 +76,7 @@ rule suite_requests:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
     script:
         "../workflow_scripts/studies/suite/requests.py"
 

@@ -11,18 +11,12 @@ from typing import Any, Literal
 
 import httpx2
 from huggingface_hub import HfApi, constants, snapshot_download
-from huggingface_hub.errors import (
-    FileMetadataError,
-    GatedRepoError,
-    HfHubHTTPError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-)
+from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, GatedRepoError
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
-from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import (
     ABOUT,
     find_missing_files,
@@ -35,11 +29,13 @@ RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
-_NO_ANSWER = (
-    httpx2.RequestError,
-    OfflineModeIsEnabled,
-    LocalEntryNotFoundError,
+# The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
+_HUB_ERRORS = (
+    httpx2.HTTPError,
+    ConnectionError,
+    EntryNotFoundError,
     FileMetadataError,
+    ValueError,
 )
 
 
@@ -59,20 +55,15 @@ class Listing:
 def open_listing(kind: RepoType, repository: str, revision: str | None) -> Iterator[Listing]:
     """Yield the listing of a repository at a revision; None is the default branch.
 
-    The client's errors in the block are raised as UserError, or as Unreachable if the hub did not answer.
+    The client's errors in the block are raised as UserError.
     """
     try:
         yield _read_listing(kind, repository, revision)
-    # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
-    except (*_NO_ANSWER, HfHubHTTPError, ValueError) as error:
+    except _HUB_ERRORS as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
-        is_unreachable = isinstance(error, _NO_ANSWER)
         if isinstance(error, GatedRepoError):
             problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
-        elif isinstance(error, HfHubHTTPError):
-            status = error.response.status_code
-            is_unreachable = status == 429 or status >= 500
-        raise (Unreachable if is_unreachable else UserError)(shorten_text(problem)) from None
+        raise UserError(shorten_text(problem)) from None
 
 
 def _read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.clean_text import shorten_text
-from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
@@ -19,7 +19,6 @@ from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
     BYTES_OF_A_PARAMETER,
-    UNCHECKED,
     Request,
 )
 
@@ -43,7 +42,7 @@ def check(
     """Return the verdict of each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
 
     A submission has the `request` and, as its `sources`, the metadata of the model and, for a delta, of its base. Each
-    is checked in a subprocess. If the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
+    is checked in a subprocess. Of duplicates the first is accepted.
     """
     _import_libraries()  # before the forks, so that they need not
     files: dict[tuple, str] = {}
@@ -96,8 +95,6 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
             )
     except UserError as error:
         verdict["reason"] = shorten_text(str(error))
-        if isinstance(error, Unreachable):
-            verdict["status"] = UNCHECKED
     return verdict
 
 

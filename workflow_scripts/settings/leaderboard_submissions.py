@@ -21,7 +21,6 @@ from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # prefix of the names of the demo's models
-UNCHECKED = "unchecked"  # status of a request if the hub did not answer
 LARGEST_REQUEST = 20_000  # bytes
 # Limits of a repository. Weights may have twice the bytes of float64, for adapters and duplicates.
 BYTES_OF_A_PARAMETER = 16
