@@ -1,9 +1,7 @@
-"""Validate Every Eval Ever's JSON against its schema, and read the scores."""
+"""Read the scores of Every Eval Ever's JSON."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +19,10 @@ VERSION = "0.3.0"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 
-def check_schema(path: Path, content: Any) -> None:
-    """Validate a file's content against the schema."""
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_get_validator().iter_errors(content))
-    if error is not None:
-        where = ".".join(map(str, error.absolute_path)) or "the file"
-        raise UserError(f"{path}: {where}: {error.message} (Every Eval Ever {VERSION}).")
-
-
-@cache
-def _get_validator() -> Any:
-    from jsonschema import Draft7Validator
-
-    path = Path(__file__).parent / "vendor/every_eval_ever/eval.schema.json"
-    return Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
-
-
 def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
 ) -> Iterator[Measured]:
     """Read the scores of each evaluation and its subsets, without those under varied conditions."""
-    check_schema(path, content)
     details = content["model_info"].get("additional_details") or {}
     try:
         checkpoint = CheckpointId.parse(content["model_info"]["id"])
