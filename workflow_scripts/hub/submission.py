@@ -75,14 +75,9 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
         for base in bases:
             verdict["base_commit"] = base.commit
             try:
-                base_parameters = _check_repository(base, sources[1].parent, rules)
+                _check_repository(base, sources[1].parent, rules)
             except UserError as error:
                 raise UserError(f"its base {request.base}: {error}") from None
-            if base_parameters != parameters:
-                raise UserError(
-                    f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
-                    " they cannot be added."
-                )
         trains = request.protocol == "train_before_test"
         memory_mb = estimate_submitted_mb(
             parameters, request.precision, trains=trains, is_delta=bool(bases)
@@ -100,16 +95,10 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
 
 def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
     """Raise UserError for a request that contradicts the model's repository."""
-    if request.revision not in (None, model.commit):
-        raise UserError(
-            f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
-        )
     has_adapter = any(file.path == _ADAPTER for file in model.files)
     if has_adapter != (request.weight_type == "adapter"):
         has = "holds" if has_adapter else "holds no"
         raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}.")
-    if request.licence and model.licence and request.licence.lower() != model.licence.lower():
-        raise UserError(f"licence is {request.licence!r}, but its card says {model.licence!r}.")
     if request.precision in QUANTIZED and not rules.on_gpu:
         raise UserError(
             f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"

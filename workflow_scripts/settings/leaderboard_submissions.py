@@ -16,7 +16,7 @@ from workflow_scripts.core.ids import LOCAL, CheckpointId
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import CheckpointName
-from workflow_scripts.settings.section import Section, Words
+from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
@@ -46,8 +46,6 @@ class Request(Section):
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
     ]
     """The kind of model."""
-    licence: Words | None = None
-    """The licence; if given, it must be the card's."""
     note: str | None = Field(None, max_length=1_000)
     """A note for readers."""
     protocol: Literal["few_shot", "train_before_test"] = "few_shot"

@@ -38,7 +38,7 @@ def test_good_requests_are_accepted(world, model_manifest):
     manifest = read_manifest(model_manifest)
     *accepted, again = check_all(
         world,
-        make_request(licence="Apache-2.0"),
+        make_request(),
         make_request(revision=manifest.commit, precision="8bit"),
         make_request(protocol="train_before_test"),
         make_request(base="Pythia-0.1M", precision="bfloat16"),
@@ -61,9 +61,7 @@ REFUSED = [
     ({"name": "Own-Code"}, "it needs trust_remote_code"),
     ({"name": "Misspelt"}, "it does not load with the Auto classes"),
     ({"name": "Colossal"}, "it needs 281,012 MB for 69,503,033,344 parameters in bfloat16"),
-    ({"base": "Colossal"}, "69,503,033,344, so they cannot be added"),
-    ({"licence": "MIT"}, "licence is 'MIT', but its card says 'apache-2.0'."),
-    ({"revision": "0" * 40}, "revision is 0000"),
+    ({"base": "Closed"}, "its base miniature/Closed: its licence 'cc-by-nc-4.0'"),
     ({"precision": "8bit"}, "precision is '8bit', and bitsandbytes needs a GPU"),
 ]
 
