@@ -54,7 +54,7 @@ rule suite_leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=6,
+        version=7,
         arguments={
             "tasks": SUITE_TASKS,
             "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],

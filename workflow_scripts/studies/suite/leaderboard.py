@@ -14,14 +14,14 @@ from workflow_scripts.studies.suite.requests import read_checks
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
-    " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
-    " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
+    " every task. Behind the first: the gap to the best average, with its standard error on the same items."
+    " Baselines (the better of random answers and one constant answer) are in the CSV and on"
     " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences). Flag: set by"
     " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
 _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
-_AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
+_AVERAGES = ["average", "average_stderr", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
 # Columns that identify the item errors of a score.
@@ -51,10 +51,7 @@ def make_leaderboard(
         table[[name + suffix for name in names]] = wide
     table["average"] = table[names].mean(axis=1, skipna=False)
     stderrs = table[[f"{name}_stderr" for name in names]].to_numpy()
-    table["average_stderr"] = [np.linalg.norm(row) / len(names) for row in stderrs]
-    table["missing"] = [
-        " ".join(row.index[row.isna()]) or None for _, row in table[names].iterrows()
-    ]
+    table["average_stderr"] = np.linalg.norm(stderrs, axis=1) / len(names)
     by = ["average", "model", "precision"]
     table = table.sort_values(by, ascending=[False, True, True], kind="stable")
     table["behind"] = table["average"].max() - table["average"]
@@ -125,7 +122,6 @@ def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
         "Protocol": table["protocol"].str.replace("_", "-"),
         "Type": table["model_type"],
         **{title: f"{{{name}:.1%}} ± {{{name}_stderr:.1%}}" for title, name in scores.items()},
-        "Missing": table["missing"],
         "Flag": table["flag"],
     }
 

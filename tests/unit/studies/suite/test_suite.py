@@ -58,7 +58,6 @@ def test_leaderboard(table):
     stderrs = [gap.std(ddof=1) / 10**0.5 / 2**0.5 for gap in differences]
     assert table["behind_stderr"][:3].tolist() == pytest.approx([np.nan, *stderrs], nan_ok=True)
     assert table["flag"].notna().tolist() == [True, False, False, False, False]
-    assert table["missing"].fillna("").tolist() == ["", "", "", "", "truth"]
     assert pd.isna(table["truth"][4]) and table["sst2"][4] == 1.0
     values = NUMBERS["suite_leaderboard"](table)
     assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
