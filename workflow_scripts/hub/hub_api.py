@@ -76,9 +76,7 @@ def _read_listing(kind: RepoType, repository: str, revision: str | None) -> List
     else:
         paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
     card = info.card_data or {}
-    licence = card.get("license")
-    if licence == "other":
-        licence = card.get("license_name") or licence
+    licence = card.get("license_name") or card.get("license")
     licences = licence if isinstance(licence, list) else [licence or ""]
     files = {path: siblings[path] for path in sorted(paths)}
     text = shorten_text(", ".join(map(str, licences)))

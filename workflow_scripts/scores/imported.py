@@ -98,8 +98,6 @@ def read_imported(
     if wrong:
         hint = "".join(format_suggestion(name, ImportedRow.model_fields) for name in wrong)
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
-    if frame.empty:
-        raise UserError(f"{path} has no score of a task.")
     frame = _select_reported(frame, metrics)
     rows = _check_rows(path, frame, {"metrics": metrics, "protocols": protocols})
     scores = pd.DataFrame(rows, frame.index, list(COLUMNS))

@@ -44,7 +44,7 @@ def read(
             harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
-            commit=details.get("commit") or details.get("sha"),
+            commit=details.get("commit"),
             dtype=details.get("dtype"),
             task=keys.get("task", evaluation),
             shots=keys["num_fewshot"],
@@ -58,7 +58,7 @@ def _read_score(result: dict[str, Any], parameters: dict[str, Any]) -> ImportedS
     metric, score = result["metric_config"], result["score_details"]
     uncertainty = score.get("uncertainty") or {}
     return ImportedScore(
-        name=metric.get("metric_name") or metric.get("metric_id") or "score",
+        name=metric["metric_name"],
         subset=parameters.get("subset"),
         value=score["score"],
         stderr=(uncertainty.get("standard_error") or {}).get("value"),
