@@ -17,7 +17,7 @@ checkpoint check_requests:
     conda:
         "../envs/lm_eval.yaml"
     params:
-        version="check_requests 5",  # raise when the meaning of a check changes
+        version="check_requests 6",  # raise when the meaning of a check changes
         request=SUITE_CHECKS,
     script:
         "../workflow_scripts/studies/suite/submissions.py"

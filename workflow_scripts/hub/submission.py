@@ -55,7 +55,7 @@ def check(
             verdict |= run_sandboxed(_check_request, request, sources, rules, seconds=seconds)
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
-        key = (request.name, verdict["commit"], request.precision, request.protocol)
+        key = (request.name, verdict["commit"], request.precision)
         if not verdict["reason"] and files.setdefault(key, file) != file:
             verdict["reason"] = (
                 f"it is a duplicate of {files[key]}: the same commit {verdict['commit'][:12]} in"
@@ -78,10 +78,7 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
                 _check_repository(base, sources[1].parent, rules)
             except UserError as error:
                 raise UserError(f"its base {request.base}: {error}") from None
-        trains = request.protocol == "train_before_test"
-        memory_mb = estimate_submitted_mb(
-            parameters, request.precision, trains=trains, is_delta=bool(bases)
-        )
+        memory_mb = estimate_submitted_mb(parameters, request.precision, is_delta=bool(bases))
         verdict["memory_mb"] = memory_mb
         if memory_mb > rules.memory_mb:
             raise UserError(

@@ -20,7 +20,7 @@ NOTE = (
     " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
-_ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
+_ENTRY_COLUMNS += ["weight_type", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
@@ -79,12 +79,12 @@ def _select_scores(
 ) -> pd.DataFrame:
     """Select the scores of each entry, one row per file and task."""
     columns = {"model": "checkpoint", "precision": "dtype", "commit": "revision"}
-    keys = table[[*columns, "protocol"]].rename(columns=columns).reset_index()
+    keys = table[list(columns)].rename(columns=columns).reset_index()
     metrics = {task["task"]: task["metric"] for task in tasks}
     scores = scores[scores["subset"].isna()]
     scores = scores[scores["metric"] == scores["task"].map(metrics)]
     scores = scores.assign(checkpoint=scores["model"] + scores["variant"])
-    measured = keys.merge(scores, on=["checkpoint", "dtype", "protocol"])
+    measured = keys.merge(scores, on=["checkpoint", "dtype"])
     # A checkpoint made by this workflow has a different commit, so do not match on it.
     return measured[(measured["variant"] != "") | (measured["commit"] == measured["revision"])]
 
@@ -119,7 +119,6 @@ def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
         "Model": table["model"],
         "Precision": table["precision"],
         "Commit": table["commit"].str[:7],
-        "Protocol": table["protocol"].str.replace("_", "-"),
         "Type": table["model_type"],
         **{title: f"{{{name}:.1%}} ± {{{name}_stderr:.1%}}" for title, name in scores.items()},
         "Flag": table["flag"],

@@ -16,7 +16,7 @@ NOTE = (
     " Pending: accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
     " again."
 )
-_COLUMNS = ["request", "name", "precision", "model_type", "weight_type", "protocol", "note"]
+_COLUMNS = ["request", "name", "precision", "model_type", "weight_type", "note"]
 _COLUMNS += ["commit", "licence", "parameters", "status", "reason", "log"]
 
 
