@@ -40,7 +40,8 @@ def make_leaderboard(
 
     `errors` are the errors of the suite's items from scores.influences.
     """
-    rows = [entry | {"model": entry["name"]} | _find_flag(entry, flags) for entry in entries]
+    flagged = {flag["model"]: {"flag": flag["reason"], "flag_link": flag["link"]} for flag in flags}
+    rows = [entry | {"model": entry["name"]} | flagged.get(entry["name"], {}) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
     measured = _select_scores(table, scores, tasks)
     names = [task["task"] for task in tasks]
@@ -60,18 +61,6 @@ def make_leaderboard(
     table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys.loc[ranked], errors, tasks)
     parts = [name + suffix for name in names for suffix in _PARTS.values()]
     return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
-
-
-def _find_flag(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the columns of the first flag that applies to the row of an accepted request."""
-    for flag in flags:
-        if (
-            flag["model"] == entry["name"]
-            and flag["precision"] in (None, entry["precision"])
-            and entry["commit"].startswith(flag["revision"] or "")
-        ):
-            return {"flag": flag["reason"], "flag_link": flag["link"]}
-    return {}
 
 
 def _select_scores(

@@ -14,8 +14,7 @@ from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
-FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
-FLAG |= {"reason": "Copied.", "link": "https://example.org/1"}
+FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
 
 
 @pytest.fixture
@@ -55,10 +54,10 @@ def test_leaderboard(table):
     differences = [np.subtract(GOOD, right, dtype=float) for right in (FAIR, POOR)]
     stderrs = [gap.std(ddof=1) / 10**0.5 / 2**0.5 for gap in differences]
     assert table["behind_stderr"][:3].tolist() == pytest.approx([np.nan, *stderrs], nan_ok=True)
-    assert table["flag"].notna().tolist() == [True, False, False, False]
+    assert table["flag"].notna().tolist() == [True, True, True, False]
     assert pd.isna(table["truth"][3]) and table["sst2"][3] == 1.0
     values = NUMBERS["suite_leaderboard"](table)
-    assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (4, 3, 1)
+    assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (4, 3, 3)
 
 
 def test_tab(table):
