@@ -82,10 +82,8 @@ def main(
         if describe_hardware_error(error):
             raise
         print(traceback.format_exc())
-        reason = str(error)
-        if not isinstance(error, UserError):
-            reason = f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
-        write_failed_record(metadata, shorten_text(reason), log)
+        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        write_failed_record(metadata, shorten_text(f"{kind}{error}"), log)
 
 
 if "snakemake" in globals():

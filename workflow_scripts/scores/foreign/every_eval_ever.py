@@ -27,7 +27,7 @@ def read(
     try:
         checkpoint = CheckpointId.parse(content["model_info"]["id"])
     except UserError:
-        checkpoint = CheckpointId(get_model_name(content["model_info"]["id"], path))
+        checkpoint = CheckpointId(get_model_name(content["model_info"]["id"]))
     scores: dict[str, list[ImportedScore]] = defaultdict(list)
     settings: dict[str, dict[str, Any]] = {}
     for result in content["evaluation_results"]:

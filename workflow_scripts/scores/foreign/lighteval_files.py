@@ -47,7 +47,7 @@ def read(
         cell = ImportedCell(
             harness="lighteval",
             harness_version=general["lighteval_sha"],
-            model=get_model_name(config["model_name"], path),
+            model=get_model_name(config["model_name"]),
             commit=None,
             dtype=config.get("dtype"),
             task=task,

@@ -38,7 +38,7 @@ def read(
         cell = ImportedCell(
             harness="lm_eval",
             harness_version=content["lm_eval_version"],
-            model=get_model_name(content["model_name"], path),
+            model=get_model_name(content["model_name"]),
             commit=config.get("model_sha") or None,
             dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
             task=task,
