@@ -50,12 +50,12 @@ def check(
     for file, submission in submissions.items():
         request = Request.model_validate(submission["request"])
         sources = [Path(source) for source in submission["sources"]]
-        verdict: Verdict = dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason"))
+        verdict: Verdict = {"reason": None}
         try:
             verdict |= run_sandboxed(_check_request, request, sources, rules, seconds=seconds)
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
-        key = (request.name, verdict["commit"], request.precision)
+        key = (request.name, verdict.get("commit"), request.precision)
         if not verdict["reason"] and files.setdefault(key, file) != file:
             verdict["reason"] = (
                 f"it is a duplicate of {files[key]}: the same commit {verdict['commit'][:12]} in"

@@ -69,9 +69,8 @@ def _select_scores(
     """Select the scores of each entry, one row per file and task."""
     columns = {"model": "checkpoint", "precision": "dtype", "commit": "revision"}
     keys = table[list(columns)].rename(columns=columns).reset_index()
-    metrics = {task["task"]: task["metric"] for task in tasks}
-    scores = scores[scores["subset"].isna()]
-    scores = scores[scores["metric"] == scores["task"].map(metrics)]
+    metrics = pd.DataFrame(tasks)[["task", "metric"]]
+    scores = scores[scores["subset"].isna()].merge(metrics)
     scores = scores.assign(checkpoint=scores["model"] + scores["variant"])
     measured = keys.merge(scores, on=["checkpoint", "dtype"])
     # A checkpoint made by this workflow has a different commit, so do not match on it.
