@@ -56,31 +56,27 @@ def open_listing(kind: RepoType, repository: str, revision: str | None) -> Itera
 
     The client's errors in the block are raised as UserError.
     """
+    api = HfApi(endpoint=constants.ENDPOINT)
     try:
-        yield _read_listing(kind, repository, revision)
+        info = api.repo_info(
+            repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
+        )
+        siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
+        if kind == "model":
+            paths = select_model_files(siblings)
+        else:
+            paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+        files = {path: siblings[path] for path in sorted(paths)}
+        card = info.card_data or {}
+        licence = card.get("license_name") or card.get("license") or ""
+        if isinstance(licence, list):
+            licence = ", ".join(licence)
+        yield Listing(kind, repository, info.sha, shorten_text(licence) or None, files, info)
     except _HUB_ERRORS as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
         if isinstance(error, GatedRepoError):
             problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
         raise UserError(shorten_text(problem)) from None
-
-
-def _read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
-    """Read the list of permitted files at a revision."""
-    info = HfApi(endpoint=constants.ENDPOINT).repo_info(
-        repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
-    )
-    siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
-    if kind == "model":
-        paths = select_model_files(siblings)
-    else:
-        paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
-    card = info.card_data or {}
-    licence = card.get("license_name") or card.get("license")
-    licences = licence if isinstance(licence, list) else [licence or ""]
-    files = {path: siblings[path] for path in sorted(paths)}
-    text = shorten_text(", ".join(map(str, licences)))
-    return Listing(kind, repository, info.sha, text or None, files, info)
 
 
 def require_complete(listing: Listing) -> None:

@@ -23,7 +23,7 @@ def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
 ) -> Iterator[Measured]:
     """Read the scores of each evaluation and its subsets, without those under varied conditions."""
-    details = content["model_info"].get("additional_details") or {}
+    details = content["model_info"]["additional_details"]
     try:
         checkpoint = CheckpointId.parse(content["model_info"]["id"])
     except UserError:
@@ -36,8 +36,7 @@ def read(
             continue
         evaluation = result["evaluation_name"].removesuffix(f"/{parameters.get('subset')}")
         scores[evaluation].append(_read_score(result, parameters))
-        generation = result.get("generation_config") or {}
-        settings[evaluation] = generation.get("additional_details") or {}
+        settings[evaluation] = result["generation_config"]["additional_details"]
     for evaluation, keys in settings.items():
         cell = ImportedCell(
             harness=content["eval_library"]["name"],
