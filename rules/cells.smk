@@ -11,7 +11,6 @@ CELL_VERSIONS = {
     "evaluate_few_shot": 2,
     "train_before_test": 3,
     "evaluate_suite": 2,
-    "train_suite": 3,
 }
 
 

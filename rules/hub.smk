@@ -12,9 +12,8 @@ if SETTINGS.source == "miniature":
 
 else:
     # Only the main process checks, because jobs parse this file again while a run may be repairing the folder.
-    # Snakemake has not read the forced targets yet while it parses, hence sys.argv.
     if is_main_process(workflow):
-        if LOCK_PROBLEMS := list(find_lock_conflicts(LOCK_FILE, Path(HUB), named=sys.argv)):
+        if LOCK_PROBLEMS := list(find_lock_conflicts(LOCK_FILE, Path(HUB))):
             sys.exit("\n".join(["Hub folder does not match hub.lock.tsv:", *LOCK_PROBLEMS]))
 
     rule fetch_dataset:

@@ -200,7 +200,7 @@ rule paper:
 
 
 rule share:
-    """Export all evaluations with their items in the JSON format of Every Eval Ever, for sharing."""
+    """Export the scores of all evaluations in the JSON format of Every Eval Ever, for sharing."""
     input:
         records=list_all_records,
     output:
@@ -211,6 +211,6 @@ rule share:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
     script:
         "../workflow_scripts/paper/share.py"

@@ -17,7 +17,7 @@ checkpoint check_requests:
     conda:
         "../envs/lm_eval.yaml"
     params:
-        version="check_requests 4",  # raise when the meaning of a check changes
+        version="check_requests 6",  # raise when the meaning of a check changes
         request=SUITE_CHECKS,
     script:
         "../workflow_scripts/studies/suite/submissions.py"
@@ -54,7 +54,7 @@ rule suite_leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=6,
+        version=7,
         arguments={
             "tasks": SUITE_TASKS,
             "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],
@@ -76,7 +76,7 @@ rule suite_requests:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
     script:
         "../workflow_scripts/studies/suite/requests.py"
 

@@ -136,6 +136,7 @@ def write_lm_eval_results(
         "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
         "n-samples": {task: {"effective": 10}},
         "n-shot": {task: shots},
+        "group_subtasks": {},
         "config": {"model_dtype": "torch.bfloat16"},
         "model_name": model,
         "lm_eval_version": version,

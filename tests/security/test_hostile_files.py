@@ -1,28 +1,8 @@
-"""Test that untrusted manifests, records and folder names cannot access files outside their folder."""
-
-import json
+"""Test that no code of others is run, also not by the name of a folder."""
 
 import pytest
 
 from tests.workflow.snakemake import ROOT, SMALL, run_snakemake
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.manifest import read_manifest
-
-
-@pytest.mark.parametrize("path", ["a/../../x", "/etc/passwd", "a\\..\\b", "a\nb", "a\0b"], ids=repr)
-def test_manifest_path_outside_folder(tmp_path, path):
-    manifest = {
-        "kind": "model",
-        "source": "huggingface",
-        "repository": "a/b",
-        "revision": None,
-        "commit": "0" * 40,
-        "licence": None,
-        "files": [{"path": path, "size": 1, "sha256": "0" * 64}],
-    }
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(UserError, match="leads out of the folder; do not trust this manifest"):
-        read_manifest(tmp_path / "manifest.json")
 
 
 def test_no_remote_code_and_no_pickles():

@@ -10,8 +10,8 @@ from tests.workflow.snakemake import ROOT
 from tests.workflow.stand_in_hub import fill
 
 CUTS = ROOT / "tests/workflow/cuts"
-# From config/requests/paper: a request with train-before-test, and one for a checkpoint built in the run.
-REQUESTS = ["Qwen2.5-0.5B-trained-before-test", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
+# From config/requests/paper: a request for a model of the hub, and one for a checkpoint built in the run.
+REQUESTS = ["Qwen2.5-0.5B", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
 
 
 def list_config_arguments(name: str) -> list[str]:

@@ -25,10 +25,6 @@ class Interrupted(UserError):
     exit_code = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
-class Unreachable(UserError):
-    """The hub or server did not answer: the same command retries."""
-
-
 def format_suggestion(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean ...?" with the most similar choice, or an empty text if none is similar."""
     names = {str(name).lower(): str(name) for name in reversed(list(choices))}

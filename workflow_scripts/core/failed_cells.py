@@ -31,8 +31,8 @@ def is_failed_record(record: Path) -> bool:
     return list(read_json(record) or ()) == ["broken"]
 
 
-def write_failed_record(record: Path, reason: str, log: Path, **more: Any) -> None:
+def write_failed_record(record: Path, reason: str, log: Path) -> None:
     """Write the reason in place of the record, and a note of the failed cell, so that the next run retries it."""
-    note = {"record": str(record), "reason": reason, "log": str(log), **more}
+    note = {"record": str(record), "reason": reason, "log": str(log)}
     write_json(record, {"broken": note})
     write_json(FOLDER / f"{'--'.join(record.with_suffix('').parts[-4:])}.json", note)

@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -36,12 +36,6 @@ def format_canonical_json(value: Any) -> str:
 
 def hash_json(value: Any) -> str:
     return hash_text(format_canonical_json(value))
-
-
-def is_outside_folder(path: str) -> bool:
-    """Return whether an untrusted relative path is absolute, has `..`, or has a backslash or control character."""
-    pure = PurePosixPath(path)
-    return pure.is_absolute() or ".." in pure.parts or bool(re.search(r"[\\\x00-\x1f]", path))
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def build_suite_cells(
                 settings,
                 task.task,
                 task.metric,
-                task.shots if protocol == "few_shot" else 0,
+                task.shots,
                 task.max_items or settings.suite.max_items,
             )
             for task in settings.suite.tasks
@@ -115,7 +115,6 @@ def build_suite_cells(
         seeds=list_cell_seeds(settings, "suite", protocol),
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
-        recipe=settings.task_recipe if protocol == "train_before_test" else None,
         base=base,
     )
 

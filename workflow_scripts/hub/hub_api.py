@@ -11,18 +11,11 @@ from typing import Any, Literal
 
 import httpx2
 from huggingface_hub import HfApi, constants, snapshot_download
-from huggingface_hub.errors import (
-    FileMetadataError,
-    GatedRepoError,
-    HfHubHTTPError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-)
+from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, GatedRepoError
 from huggingface_hub.hf_api import RepoSibling
-from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
-from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import (
     ABOUT,
     find_missing_files,
@@ -35,11 +28,13 @@ RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
-_NO_ANSWER = (
-    httpx2.RequestError,
-    OfflineModeIsEnabled,
-    LocalEntryNotFoundError,
+# The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
+_HUB_ERRORS = (
+    httpx2.HTTPError,
+    ConnectionError,
+    EntryNotFoundError,
     FileMetadataError,
+    ValueError,
 )
 
 
@@ -59,40 +54,29 @@ class Listing:
 def open_listing(kind: RepoType, repository: str, revision: str | None) -> Iterator[Listing]:
     """Yield the listing of a repository at a revision; None is the default branch.
 
-    The client's errors in the block are raised as UserError, or as Unreachable if the hub did not answer.
+    The client's errors in the block are raised as UserError.
     """
+    api = HfApi(endpoint=constants.ENDPOINT)
     try:
-        yield _read_listing(kind, repository, revision)
-    # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
-    except (*_NO_ANSWER, HfHubHTTPError, ValueError) as error:
+        info = api.repo_info(
+            repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
+        )
+        siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
+        if kind == "model":
+            paths = select_model_files(siblings)
+        else:
+            paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+        files = {path: siblings[path] for path in sorted(paths)}
+        card = info.card_data or {}
+        licence = card.get("license_name") or card.get("license") or ""
+        if isinstance(licence, list):
+            licence = ", ".join(licence)
+        yield Listing(kind, repository, info.sha, shorten_text(licence) or None, files, info)
+    except _HUB_ERRORS as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
-        is_unreachable = isinstance(error, _NO_ANSWER)
         if isinstance(error, GatedRepoError):
             problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
-        elif isinstance(error, HfHubHTTPError):
-            status = error.response.status_code
-            is_unreachable = status == 429 or status >= 500
-        raise (Unreachable if is_unreachable else UserError)(shorten_text(problem)) from None
-
-
-def _read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
-    """Read the list of permitted files at a revision."""
-    info = HfApi(endpoint=constants.ENDPOINT).repo_info(
-        repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
-    )
-    siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
-    if kind == "model":
-        paths = select_model_files(siblings)
-    else:
-        paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
-    card = info.card_data or {}
-    licence = card.get("license")
-    if licence == "other":
-        licence = card.get("license_name") or licence
-    licences = licence if isinstance(licence, list) else [licence or ""]
-    files = {path: siblings[path] for path in sorted(paths)}
-    text = shorten_text(", ".join(map(str, licences)))
-    return Listing(kind, repository, info.sha, text or None, files, info)
+        raise UserError(shorten_text(problem)) from None
 
 
 def require_complete(listing: Listing) -> None:
@@ -112,7 +96,7 @@ def require_complete(listing: Listing) -> None:
 
 
 def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[HubFile, ...]:
-    """Download files of a commit into a folder, delete all others, and return them with checked checksums."""
+    """Download files of a commit into a folder, delete all others, and return them."""
     snapshot_download(
         listing.repository,
         repo_type=listing.kind,
@@ -120,23 +104,7 @@ def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[Hu
         local_dir=folder,
         allow_patterns=[escape(path) for path in paths],
     )
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
     for name in set(list_names(folder)) - set(paths):
         (folder / name).unlink()
-    files = list_files(folder)
-    altered = [file.path for file in files if _is_altered(file, listing.files[file.path], folder)]
-    for name in altered:
-        (folder / name).unlink()
-    if altered:
-        raise UserError(
-            f"{altered[0]} of {listing.repository} is not what the hub announced and was removed; something in"
-            " between (a proxy or a mirror?) may alter files. Run again, or use another network."
-        )
-    shutil.rmtree(folder / ".cache", ignore_errors=True)
-    return files
-
-
-def _is_altered(file: HubFile, announced: RepoSibling, folder: Path) -> bool:
-    """Return whether a file differs from the hub's checksum: a sha256, or git's own for small files."""
-    if announced.lfs:
-        return file.sha256 != announced.lfs.sha256
-    return git_hash((folder / file.path).read_bytes()) != announced.blob_id
+    return list_files(folder)

@@ -3,7 +3,7 @@
 The Snakefile reads it each time it is parsed, so this module has no slow imports.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -69,19 +69,14 @@ def main(manifests: list[Path], lock: str) -> None:
     write_lock(Path(lock), map(read_manifest, manifests))
 
 
-def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> Iterator[str]:
-    """Describe each manifest of the hub folder that is of another commit than the locked one.
-
-    `named` are the command line's arguments: manifests among them are about to be fetched again.
-    """
+def find_lock_conflicts(lock: Path, hub: Path) -> Iterator[str]:
+    """Describe each manifest of the hub folder that is of another commit than the locked one."""
     for (kind, repository), commit in read_lock(lock).items():
         path = hub / f"{kind}s" / repository / "manifest.json"
-        is_checked = path.is_file() and str(path) not in named
-        if is_checked and (read_json(path) or {}).get("commit") != commit:
+        if path.is_file() and (read_json(path) or {}).get("commit") != commit:
             yield (
-                f"{path} is not of the commit {commit} that {lock} says: add `--forcerun {path}` to your command to"
-                " fetch that commit and make again what depends on it, or delete the row, and the target lock_hub"
-                " locks what is there."
+                f"{path} is not of the commit {commit} that {lock} says: delete this file to fetch that commit and"
+                " make again what depends on it, or delete the row, and the target lock_hub locks what is there."
             )
 
 

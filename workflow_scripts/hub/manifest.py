@@ -11,14 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, NonNegativeInt, field_validator
+from pydantic import Field, NonNegativeInt
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
     describe_alteration,
     hash_file,
     hash_json,
-    is_outside_folder,
     write_json,
 )
 from workflow_scripts.core.ids import LOCAL
@@ -38,13 +37,6 @@ class HubFile(StrictModel):
     path: str
     size: NonNegativeInt
     sha256: Sha256
-
-    @field_validator("path")
-    @classmethod
-    def _refuse_escaping_path(cls, path: str) -> str:
-        if is_outside_folder(path):
-            raise ValueError(f"{path!r} leads out of the folder; do not trust this manifest")
-        return path
 
 
 class Manifest(StrictModel):
@@ -111,21 +103,16 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
     Files of a local folder must not be newer than the manifest: for example, the next save of a
     training run writes into a file that the hub folder links to.
     """
-    problems = []
     sealed = (folder / MANIFEST).stat().st_mtime_ns
     for file in manifest.files:
         path = folder / file.path
-        if not path.is_file():
-            problems.append(f"{path} is missing.")
-        elif path.stat().st_size != file.size:
-            problems.append(f"{path} has {path.stat().st_size} bytes; expected {file.size}.")
-        elif manifest.source == LOCAL and path.stat().st_mtime_ns > sealed:
-            problems.append(
+        if not path.is_file() or path.stat().st_size != file.size:
+            raise UserError(f"{path} is missing or has not the {file.size} bytes of its manifest.")
+        if manifest.source == LOCAL and path.stat().st_mtime_ns > sealed:
+            raise UserError(
                 f"{path} was written again after it was taken from its folder; start Snakemake again, which"
                 " takes it anew."
             )
-    if problems:
-        raise UserError(problems)
 
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import shorten_text
-from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.failed_cells import write_failed_record
 from workflow_scripts.core.files import read_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
@@ -58,7 +58,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
 def read_metadata(path: Path) -> Manifest:
     """Read the fetched metadata or a manifest; raise the error that `main` wrote in its place."""
     if note := (read_json(path) or {}).get("broken"):
-        raise (Unreachable if note["unreachable"] else UserError)(note["reason"])
+        raise UserError(note["reason"])
     return read_manifest(path)
 
 
@@ -82,11 +82,8 @@ def main(
         if describe_hardware_error(error):
             raise
         print(traceback.format_exc())
-        reason = str(error)
-        if not isinstance(error, UserError):
-            reason = f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
-        unreachable = isinstance(error, Unreachable)
-        write_failed_record(metadata, shorten_text(reason), log, unreachable=unreachable)
+        kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+        write_failed_record(metadata, shorten_text(f"{kind}{error}"), log)
 
 
 if "snakemake" in globals():

@@ -6,7 +6,7 @@ canonical names.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,37 +15,19 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# The manifests read in each open `mirror` block, the innermost last.
-_OPEN: list[dict[str, Manifest]] = []
-
 
 @contextmanager
 def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     """Redirect `datasets.load_dataset` to the hub folder; yield the manifests of the datasets that are read.
 
-    Blocks within a block share its cache, so each dataset is prepared once. Manifests are added only to the innermost
-    block.
-    """
-    manifests: dict[str, Manifest] = {}
-    with nullcontext() if _OPEN else _redirect(hub):
-        _OPEN.append(manifests)
-        try:
-            yield manifests
-        finally:
-            _OPEN.pop()
-
-
-@contextmanager
-def _redirect(hub: Path) -> Iterator[None]:
-    """Patch `datasets` to read datasets from the hub folder and prepare them in a temporary cache.
-
-    Each folder is scanned once, not once per configuration (MMLU has 57): that took a third of a small evaluation.
-    `datasets` identifies a folder by its last path component, so `cais/mmlu` and `lighteval/mmlu` would collide;
-    therefore the commit is part of the cache name.
+    Datasets are prepared in a temporary cache. Each folder is scanned once, not once per configuration (MMLU has 57):
+    that took a third of a small evaluation. `datasets` identifies a folder by its last path component, so `cais/mmlu`
+    and `lighteval/mmlu` would collide; therefore the commit is part of the cache name.
     """
     import datasets
 
     original, cache = datasets.load.dataset_module_factory, datasets.config.HF_DATASETS_CACHE
+    manifests: dict[str, Manifest] = {}
     modules: dict[str, Any] = {}
 
     def find_dataset(path: str, **options: Any) -> Any:
@@ -55,7 +37,7 @@ def _redirect(hub: Path) -> Iterator[None]:
                 f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                 " in the miniature world, build_world) brings it when a task of the config names it."
             )
-        manifest = _OPEN[-1][path] = read_manifest(file)
+        manifest = manifests[path] = read_manifest(file)
         key = str((path, sorted(options.items())))
         module = modules.get(key) or original(str(file.parent), **options)
         modules[key] = module
@@ -66,7 +48,7 @@ def _redirect(hub: Path) -> Iterator[None]:
         datasets.load.dataset_module_factory = find_dataset
         datasets.config.HF_DATASETS_CACHE = Path(temporary)
         try:
-            yield
+            yield manifests
         finally:
             datasets.load.dataset_module_factory = original
             datasets.config.HF_DATASETS_CACHE = cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.clean_text import shorten_text
-from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
@@ -19,7 +19,6 @@ from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
     BYTES_OF_A_PARAMETER,
-    UNCHECKED,
     Request,
 )
 
@@ -43,7 +42,7 @@ def check(
     """Return the verdict of each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
 
     A submission has the `request` and, as its `sources`, the metadata of the model and, for a delta, of its base. Each
-    is checked in a subprocess. If the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
+    is checked in a subprocess. Of duplicates the first is accepted.
     """
     _import_libraries()  # before the forks, so that they need not
     files: dict[tuple, str] = {}
@@ -51,12 +50,12 @@ def check(
     for file, submission in submissions.items():
         request = Request.model_validate(submission["request"])
         sources = [Path(source) for source in submission["sources"]]
-        verdict: Verdict = dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason"))
+        verdict: Verdict = {"reason": None}
         try:
             verdict |= run_sandboxed(_check_request, request, sources, rules, seconds=seconds)
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
-        key = (request.name, verdict["commit"], request.precision, request.protocol)
+        key = (request.name, verdict.get("commit"), request.precision)
         if not verdict["reason"] and files.setdefault(key, file) != file:
             verdict["reason"] = (
                 f"it is a duplicate of {files[key]}: the same commit {verdict['commit'][:12]} in"
@@ -76,18 +75,10 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
         for base in bases:
             verdict["base_commit"] = base.commit
             try:
-                base_parameters = _check_repository(base, sources[1].parent, rules)
+                _check_repository(base, sources[1].parent, rules)
             except UserError as error:
                 raise UserError(f"its base {request.base}: {error}") from None
-            if base_parameters != parameters:
-                raise UserError(
-                    f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
-                    " they cannot be added."
-                )
-        trains = request.protocol == "train_before_test"
-        memory_mb = estimate_submitted_mb(
-            parameters, request.precision, trains=trains, is_delta=bool(bases)
-        )
+        memory_mb = estimate_submitted_mb(parameters, request.precision, is_delta=bool(bases))
         verdict["memory_mb"] = memory_mb
         if memory_mb > rules.memory_mb:
             raise UserError(
@@ -96,23 +87,15 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
             )
     except UserError as error:
         verdict["reason"] = shorten_text(str(error))
-        if isinstance(error, Unreachable):
-            verdict["status"] = UNCHECKED
     return verdict
 
 
 def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
     """Raise UserError for a request that contradicts the model's repository."""
-    if request.revision not in (None, model.commit):
-        raise UserError(
-            f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
-        )
     has_adapter = any(file.path == _ADAPTER for file in model.files)
     if has_adapter != (request.weight_type == "adapter"):
         has = "holds" if has_adapter else "holds no"
         raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}.")
-    if request.licence and model.licence and request.licence.lower() != model.licence.lower():
-        raise UserError(f"licence is {request.licence!r}, but its card says {model.licence!r}.")
     if request.precision in QUANTIZED and not rules.on_gpu:
         raise UserError(
             f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"

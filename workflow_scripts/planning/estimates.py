@@ -138,8 +138,6 @@ class Planner:
         if request.checkpoint.model not in self._settings.models:
             seconds = self._choose(60, _UNKNOWN_SECONDS)
             return Need(seconds, suite.memory_mb, gpus=int(self._on_gpus))
-        if batch.protocol == "train_before_test":
-            return self.training_before_test(request.name, batch.tasks)
         readings = [
             self._test(entry.task, entry.shots, entry.max_items or suite.max_items)
             for entry in suite.tasks

@@ -29,12 +29,9 @@ def get_free_memory(device: Any) -> int | None:
     return torch.cuda.mem_get_info(device)[0] + reserved
 
 
-def estimate_submitted_mb(
-    parameters: int, dtype: str, *, trains: bool, is_delta: bool = False
-) -> int:
+def estimate_submitted_mb(parameters: int, dtype: str, *, is_delta: bool = False) -> int:
     """Estimate the memory in MB for a model of known size: twice the weights plus 3,000.
 
-    Training adds four bytes per parameter. A delta and its base model are added in float32.
+    A delta and its base model are added in float32.
     """
-    size = 2 * BYTES["float32" if is_delta else dtype] + (4 if trains else 0)
-    return int(3_000 + parameters * size / MB)
+    return int(3_000 + 2 * parameters * BYTES["float32" if is_delta else dtype] / MB)

@@ -23,6 +23,7 @@ from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
     TEST_ITEMS,
+    read_panel,
 )
 from workflow_scripts.settings.harmony import Protocol
 
@@ -90,7 +91,7 @@ def read_imported(
     frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
     frame.index += 2  # lines of the file
     if set(LEADING_COLUMNS) <= set(frame):
-        frame = _melt_leaderboard(frame, metrics)
+        frame = _melt_leaderboard(path, metrics)
     if "study" in frame:  # results/scores.csv of another run
         frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
     required = {"model", "task", "protocol", "metric", "value"}
@@ -98,8 +99,6 @@ def read_imported(
     if wrong:
         hint = "".join(format_suggestion(name, ImportedRow.model_fields) for name in wrong)
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
-    if frame.empty:
-        raise UserError(f"{path} has no score of a task.")
     frame = _select_reported(frame, metrics)
     rows = _check_rows(path, frame, {"metrics": metrics, "protocols": protocols})
     scores = pd.DataFrame(rows, frame.index, list(COLUMNS))
@@ -138,13 +137,11 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
     return frame.assign(metric=metric)[is_reported | ~has_reported]
 
 
-def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Melt the wide table of a leaderboard (in percent) into one line per score, without blank cells."""
-    wide = wide.drop(columns=list(LEADING_COLUMNS[1:]))
-    long = wide.melt("model", var_name="task", ignore_index=False).dropna(subset="value")
+def _melt_leaderboard(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
+    """Melt the wide table of a leaderboard into one line per score, without blank cells."""
+    long = read_panel(path).melt(var_name="task", ignore_index=False).dropna().reset_index()
     return long.assign(
         protocol=PROTOCOL,
         metric=long["task"].map(dict(metrics)).fillna("unknown"),
-        value=pd.to_numeric(long["value"], errors="coerce") / 100,
         n=long["task"].map(TEST_ITEMS),
-    ).sort_index(kind="stable")
+    )

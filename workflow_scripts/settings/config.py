@@ -81,7 +81,7 @@ class Config(Section):
     compare: str | None
     """Two models that `snakemake compare` compares, by the names that tables have, or two folders of
     results of lm-eval or lighteval, with a space between, such as Qwen/Qwen2.5-7B
-    meta-llama/Llama-3.1-8B; a comma where names have spaces."""
+    meta-llama/Llama-3.1-8B."""
     explain: str | None = Field(pattern=r"^[^/]+(/[^/]+(/\d+)?)?$")
     """What `snakemake explain_prompt` shows, such as run6/anatomy/3: a prompt run, a subject and
     the number of a question in it, counted from 0; null is the first question of the first run. And

@@ -4,21 +4,16 @@ from pathlib import Path
 
 from pydantic import Field
 
-from workflow_scripts.settings.compute import Precision
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Listed, Section, Words
 from workflow_scripts.settings.yaml_files import read_yaml
 
 
 class Flag(Section):
-    """An entry of the file: the flagged rows and the reason."""
+    """An entry of the file: the model whose rows are flagged, and the reason."""
 
     model: Words
     """The model as its request names it."""
-    precision: Precision | None = None
-    """The number format it marks; null marks all of them."""
-    revision: str | None = Field(None, pattern=r"^[0-9a-f]{7,40}$")
-    """The commit it marks, or its beginning; null marks all of them."""
     reason: str = Field(min_length=1, max_length=500)
     """Why, in a sentence."""
     link: str = Field(pattern=r"^https://\S+$")

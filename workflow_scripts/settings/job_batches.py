@@ -13,7 +13,6 @@ RULES: dict[tuple[Study, Protocol], str] = {
     ("harmony", "few_shot"): "evaluate_few_shot",
     ("harmony", "train_before_test"): "train_before_test",
     ("suite", "few_shot"): "evaluate_suite",
-    ("suite", "train_before_test"): "train_suite",
 }
 
 
@@ -76,12 +75,10 @@ def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tu
     Fine-tuning, and harmony's few-shot examples, use the training split: a task without one has only the protocol
     direct. In the suite, a task without a training split defines its own few-shot examples.
     """
-    if study == "harmony":
-        names, needs_training = settings.harmony.tasks, protocol != "direct"
-    else:
-        names = tuple(entry.task for entry in settings.suite.tasks)
-        needs_training = protocol == "train_before_test"
-    return tuple(name for name in names if settings.tasks[name].training or not needs_training)
+    if study == "suite":
+        return tuple(entry.task for entry in settings.suite.tasks)
+    names = settings.harmony.tasks
+    return tuple(name for name in names if protocol == "direct" or settings.tasks[name].training)
 
 
 def list_cell_seeds(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:

@@ -16,12 +16,11 @@ from workflow_scripts.core.ids import LOCAL, CheckpointId
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import CheckpointName
-from workflow_scripts.settings.section import Section, Words
+from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # prefix of the names of the demo's models
-UNCHECKED = "unchecked"  # status of a request if the hub did not answer
 LARGEST_REQUEST = 20_000  # bytes
 # Limits of a repository. Weights may have twice the bytes of float64, for adapters and duplicates.
 BYTES_OF_A_PARAMETER = 16
@@ -47,13 +46,8 @@ class Request(Section):
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
     ]
     """The kind of model."""
-    licence: Words | None = None
-    """The licence; if given, it must be the card's."""
     note: str | None = Field(None, max_length=1_000)
     """A note for readers."""
-    protocol: Literal["few_shot", "train_before_test"] = "few_shot"
-    """few_shot: evaluated with each task's shots; train_before_test: trained on each task before its
-    test, by harmony.recipe, and evaluated zero-shot."""
 
     def find_contradictions(self) -> Iterator[str]:
         is_plain = self.name == self.checkpoint.model
@@ -65,11 +59,10 @@ class Request(Section):
             yield f"base is {self.base!r}; expected a model with weight_type 'delta', and null otherwise."
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
             yield f"base is {self.base!r}; expected a model of the same source as {self.name}."
-        is_original = self.weight_type == "original"
-        if self.precision in QUANTIZED and not (is_original and self.protocol == "few_shot"):
-            yield f"precision is {self.precision!r}; quantised weights are neither merged nor trained."
-        if self.base and not (is_plain and self.protocol == "few_shot"):
-            yield "weight_type is 'delta'; expected 'original' for trained or chunked models."
+        if self.precision in QUANTIZED and self.weight_type != "original":
+            yield f"precision is {self.precision!r}; quantised weights are not merged."
+        if self.base and not is_plain:
+            yield "weight_type is 'delta'; expected 'original' for chunked models."
 
     @property
     def is_local(self) -> bool:

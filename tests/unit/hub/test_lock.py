@@ -55,4 +55,3 @@ def test_find_lock_conflicts(tmp_path):
     write_manifest(folder, B)
     [problem] = find_lock_conflicts(lock, tmp_path / "hub")
     assert str(folder / MANIFEST) in problem and A in problem
-    assert not list(find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]))

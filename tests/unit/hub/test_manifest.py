@@ -52,9 +52,8 @@ def test_verify_damaged_files(folder, manifest):
     damaged = ["config.json", "data/test.parquet", "model.safetensors"]
     for problem, name in zip(verify(folder, manifest), damaged, strict=True):
         assert str(folder / name) in problem
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError, match=r"config\.json is missing"):
         require_unchanged(folder, manifest)
-    assert len(raised.value.problems) == 2  # it compares only sizes, for speed
 
 
 def test_import_model_folder(tmp_path):

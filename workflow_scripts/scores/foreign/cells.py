@@ -1,10 +1,7 @@
 """The schema of an imported measurement: model, task, scores and items."""
 
-from pathlib import Path
-
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, ProtocolName, StrictModel
@@ -40,8 +37,6 @@ class ImportedCell(StrictModel):
 Measured = tuple[ImportedCell, list[Item]]
 
 
-def get_model_name(name: object, path: Path) -> str:
+def get_model_name(name: str) -> str:
     """Return a model's hub name; for a local folder, build a name from its path."""
-    if not isinstance(name, str) or not name:
-        raise UserError(f"{path} names no model.")
     return build_local_name(name) if describe_hub_name_problem(name) else name

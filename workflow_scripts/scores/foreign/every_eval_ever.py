@@ -1,9 +1,7 @@
-"""Validate Every Eval Ever's JSON against its schema, and read the scores."""
+"""Read the scores of Every Eval Ever's JSON."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,34 +19,15 @@ VERSION = "0.3.0"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 
-def check_schema(path: Path, content: Any, kind: str = "eval") -> None:
-    """Validate a file's content, or one line of items if `kind` is instance_level_eval."""
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_get_validator(kind).iter_errors(content))
-    if error is not None:
-        where = ".".join(map(str, error.absolute_path)) or "the file"
-        raise UserError(f"{path}: {where}: {error.message} (Every Eval Ever {VERSION}).")
-
-
-@cache
-def _get_validator(kind: str) -> Any:
-    from jsonschema import Draft7Validator
-
-    path = Path(__file__).parent / f"vendor/every_eval_ever/{kind}.schema.json"
-    return Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
-
-
 def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
 ) -> Iterator[Measured]:
     """Read the scores of each evaluation and its subsets, without those under varied conditions."""
-    check_schema(path, content)
-    details = content["model_info"].get("additional_details") or {}
+    details = content["model_info"]["additional_details"]
     try:
         checkpoint = CheckpointId.parse(content["model_info"]["id"])
     except UserError:
-        checkpoint = CheckpointId(get_model_name(content["model_info"]["id"], path))
+        checkpoint = CheckpointId(get_model_name(content["model_info"]["id"]))
     scores: dict[str, list[ImportedScore]] = defaultdict(list)
     settings: dict[str, dict[str, Any]] = {}
     for result in content["evaluation_results"]:
@@ -57,15 +36,14 @@ def read(
             continue
         evaluation = result["evaluation_name"].removesuffix(f"/{parameters.get('subset')}")
         scores[evaluation].append(_read_score(result, parameters))
-        generation = result.get("generation_config") or {}
-        settings[evaluation] = generation.get("additional_details") or {}
+        settings[evaluation] = result["generation_config"]["additional_details"]
     for evaluation, keys in settings.items():
         cell = ImportedCell(
             harness=content["eval_library"]["name"],
             harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
-            commit=details.get("commit") or details.get("sha"),
+            commit=details.get("commit"),
             dtype=details.get("dtype"),
             task=keys.get("task", evaluation),
             shots=keys["num_fewshot"],
@@ -79,7 +57,7 @@ def _read_score(result: dict[str, Any], parameters: dict[str, Any]) -> ImportedS
     metric, score = result["metric_config"], result["score_details"]
     uncertainty = score.get("uncertainty") or {}
     return ImportedScore(
-        name=metric.get("metric_name") or metric.get("metric_id") or "score",
+        name=metric["metric_name"],
         subset=parameters.get("subset"),
         value=score["score"],
         stderr=(uncertainty.get("standard_error") or {}).get("value"),

@@ -1,7 +1,6 @@
 """Read a folder of external results with one schema and one check for all harnesses."""
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
-from workflow_scripts.scores.errors import TOLERANCE, check_range
+from workflow_scripts.scores.errors import check_range
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
@@ -36,13 +35,10 @@ def read_folder(
                 key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
-                try:
-                    if cell.task in tasks:  # others may be in percent
-                        for score in cell.scores:
-                            check_range(score.name, score.value)
-                    scores = tuple(check_score(score, items) for score in cell.scores)
-                except ValueError as error:
-                    raise UserError(f"{path}: {cell.task}: {error}.") from None
+                if cell.task in tasks:  # others may be in percent
+                    for score in cell.scores:
+                        check_range(score.name, score.value)
+                scores = tuple(check_score(score, items) for score in cell.scores)
                 yield cell.model_copy(update={"scores": scores}), items
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             problem = f"{path} cannot be read ({type(error).__name__}: {error})."
@@ -65,18 +61,11 @@ def _read_file(
 
 
 def check_score(score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
-    """Check a score against its items, and fill in its n and baselines from them."""
+    """Check a score against the number of its items, and fill in its n and baselines from them."""
     if not items:
         return score
     if score.n not in (None, len(items)):
         raise ValueError(f"{score.name} is of {score.n} items, and {len(items)} are there")
-    # The score of a task group may be the mean of its members' scores and not of its items.
-    if len({item.subset for item in items}) == 1:
-        mean = fmean(item.scores.get(score.name, math.nan) for item in items)
-        if abs(mean - score.value) > TOLERANCE:
-            raise ValueError(
-                f"{score.name} is {score.value:g}; the mean over its items is {mean:.6g}"
-            )
     update: dict[str, Any] = {"n": len(items)}
     if all(item.choices for item in items):
         golds = Counter(item.gold for item in items)

@@ -29,11 +29,11 @@ def read(
     An unknown name with a colon (arc:easy) is a separate task.
     """
     general, results = content["config_general"], content["results"]
-    config, version = general.get("model_config") or {}, general.get("lighteval_sha")
+    config = general["model_config"]
     parts = defaultdict(list)
     for key in results:
         name, _, shots = key.rpartition("|")
-        if name and not name.endswith(("all", "_average")):
+        if name and not name.endswith("_average"):
             whole = name.partition(":")[0]
             task = whole if whole in names.get("lighteval", ()) else name
             parts[task, int(shots)].append(key)
@@ -46,10 +46,10 @@ def read(
             )
         cell = ImportedCell(
             harness="lighteval",
-            harness_version=None if version == "?" else version or None,  # "?" if unknown
-            model=get_model_name(config.get("model_name") or general.get("model_name"), path),
-            commit=general.get("model_sha") or None,
-            dtype=config.get("dtype") or general.get("model_dtype") or None,
+            harness_version=general["lighteval_sha"],
+            model=get_model_name(config["model_name"]),
+            commit=None,
+            dtype=config.get("dtype"),
             task=task,
             shots=shots,
             scores=tuple(_average([results[key] for key in keys], list(map(len, items)))),

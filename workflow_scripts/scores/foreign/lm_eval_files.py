@@ -26,8 +26,7 @@ def read(
     tasks: dict[str, dict[str, Any]],
 ) -> Iterator[Measured]:
     """Read each task, and each scored task group with the items of its members."""
-    groups = content.get("group_subtasks") or {}
-    results = (content.get("groups") or {}) | content["results"]
+    groups, results = content["group_subtasks"], content["results"]
     scored = [name for name, scores in results.items() if any("," in key for key in scores)]
     members = {name for group in scored for name in _list_members(group, groups)}
     config, counts = content["config"], content["n-samples"]
@@ -38,8 +37,8 @@ def read(
         (shots,) = {content["n-shot"][leaf] for leaf in leaves}
         cell = ImportedCell(
             harness="lm_eval",
-            harness_version=content.get("lm_eval_version"),
-            model=get_model_name(content["model_name"], path),
+            harness_version=content["lm_eval_version"],
+            model=get_model_name(content["model_name"]),
             commit=config.get("model_sha") or None,
             dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
             task=task,
@@ -53,7 +52,7 @@ def read(
 
 
 def _list_members(task: str, groups: dict[str, list[str]]) -> Iterator[str]:
-    for name in groups.get(task) or ():
+    for name in groups.get(task, ()):
         yield name
         yield from _list_members(name, groups)
 
@@ -91,11 +90,11 @@ def _read_item(task: str, samples: list[dict[str, Any]], clusters: list[str]) ->
         metric_name(name, sample["filter"]): float(sample[name])
         for sample in samples
         for name in sample["metrics"]
-        if isinstance(sample[name], bool | int | float)
+        if isinstance(sample[name], int | float)
     }
     item = Item(
         item=f"{task}/{first['doc_id']}",
-        prompt_sha256=first.get("prompt_hash", ""),  # old versions do not write it
+        prompt_sha256=first["prompt_hash"],
         gold=target if isinstance(target, str) else format_canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
         cluster=hash_cluster(first["doc"], clusters),

@@ -30,8 +30,7 @@ def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
 
 def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
     """List the models to compare, and the file hashes of those that are result folders, if both are."""
-    text = settings.compare or ""
-    names = [name.strip() for name in (text.split(",") if "," in text else text.split())]
+    names = (settings.compare or "").split()
     folders = [
         name for name in names if Path(name).is_dir() and not Path(name, "config.json").is_file()
     ]

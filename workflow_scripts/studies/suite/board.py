@@ -52,7 +52,6 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
             Column("commit", "Commit", "commit", "The model's revision."),
             Column("parameters", "Parameters", "count"),
             Column("licence", "Licence", "choice"),
-            Column("protocol", "Protocol", "choice", shown=False),
             Column("weight_type", "Weights", "choice", shown=False),
             Column("note", "Note", "text", "By its submitter."),
             Column("flag", "Flag", "flag", shown=False),

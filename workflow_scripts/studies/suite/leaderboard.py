@@ -14,14 +14,14 @@ from workflow_scripts.studies.suite.requests import read_checks
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
-    " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
-    " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
+    " every task. Behind the first: the gap to the best average, with its standard error on the same items."
+    " Baselines (the better of random answers and one constant answer) are in the CSV and on"
     " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences). Flag: set by"
     " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
-_ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
-_AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
+_ENTRY_COLUMNS += ["weight_type", "note", "file", "row"]
+_AVERAGES = ["average", "average_stderr", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
 # Columns that identify the item errors of a score.
@@ -40,7 +40,8 @@ def make_leaderboard(
 
     `errors` are the errors of the suite's items from scores.influences.
     """
-    rows = [entry | {"model": entry["name"]} | _find_flag(entry, flags) for entry in entries]
+    flagged = {flag["model"]: {"flag": flag["reason"], "flag_link": flag["link"]} for flag in flags}
+    rows = [entry | {"model": entry["name"]} | flagged.get(entry["name"], {}) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
     measured = _select_scores(table, scores, tasks)
     names = [task["task"] for task in tasks]
@@ -51,10 +52,7 @@ def make_leaderboard(
         table[[name + suffix for name in names]] = wide
     table["average"] = table[names].mean(axis=1, skipna=False)
     stderrs = table[[f"{name}_stderr" for name in names]].to_numpy()
-    table["average_stderr"] = [np.linalg.norm(row) / len(names) for row in stderrs]
-    table["missing"] = [
-        " ".join(row.index[row.isna()]) or None for _, row in table[names].iterrows()
-    ]
+    table["average_stderr"] = np.linalg.norm(stderrs, axis=1) / len(names)
     by = ["average", "model", "precision"]
     table = table.sort_values(by, ascending=[False, True, True], kind="stable")
     table["behind"] = table["average"].max() - table["average"]
@@ -65,29 +63,16 @@ def make_leaderboard(
     return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
 
 
-def _find_flag(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the columns of the first flag that applies to the row of an accepted request."""
-    for flag in flags:
-        if (
-            flag["model"] == entry["name"]
-            and flag["precision"] in (None, entry["precision"])
-            and entry["commit"].startswith(flag["revision"] or "")
-        ):
-            return {"flag": flag["reason"], "flag_link": flag["link"]}
-    return {}
-
-
 def _select_scores(
     table: pd.DataFrame, scores: pd.DataFrame, tasks: Sequence[Task]
 ) -> pd.DataFrame:
     """Select the scores of each entry, one row per file and task."""
     columns = {"model": "checkpoint", "precision": "dtype", "commit": "revision"}
-    keys = table[[*columns, "protocol"]].rename(columns=columns).reset_index()
-    metrics = {task["task"]: task["metric"] for task in tasks}
-    scores = scores[scores["subset"].isna()]
-    scores = scores[scores["metric"] == scores["task"].map(metrics)]
+    keys = table[list(columns)].rename(columns=columns).reset_index()
+    metrics = pd.DataFrame(tasks)[["task", "metric"]]
+    scores = scores[scores["subset"].isna()].merge(metrics)
     scores = scores.assign(checkpoint=scores["model"] + scores["variant"])
-    measured = keys.merge(scores, on=["checkpoint", "dtype", "protocol"])
+    measured = keys.merge(scores, on=["checkpoint", "dtype"])
     # A checkpoint made by this workflow has a different commit, so do not match on it.
     return measured[(measured["variant"] != "") | (measured["commit"] == measured["revision"])]
 
@@ -122,10 +107,8 @@ def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
         "Model": table["model"],
         "Precision": table["precision"],
         "Commit": table["commit"].str[:7],
-        "Protocol": table["protocol"].str.replace("_", "-"),
         "Type": table["model_type"],
         **{title: f"{{{name}:.1%}} ± {{{name}_stderr:.1%}}" for title, name in scores.items()},
-        "Missing": table["missing"],
         "Flag": table["flag"],
     }
 

@@ -12,11 +12,11 @@ from workflow_scripts.core.records import FailedRecord, read_record_numbers
 from workflow_scripts.render.tables import write_table
 
 NOTE = (
-    "Refused: rejected by the check, for the given reason. Unchecked: the hub did not answer; the next run asks again."
+    "Refused: rejected by the check, for the given reason; where the hub did not answer, the next run asks again."
     " Pending: accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
     " again."
 )
-_COLUMNS = ["request", "name", "precision", "model_type", "weight_type", "protocol", "note"]
+_COLUMNS = ["request", "name", "precision", "model_type", "weight_type", "note"]
 _COLUMNS += ["commit", "licence", "parameters", "status", "reason", "log"]
 
 
@@ -40,7 +40,7 @@ def get_parameters(entry: dict[str, Any]) -> int | None:
 def get_status(entry: dict[str, Any]) -> dict[str, str]:
     """Return the status of a request, and the reason and the log if there are any."""
     if entry["reason"]:
-        return {"status": entry.get("status") or "refused", "reason": entry["reason"]}
+        return {"status": "refused", "reason": entry["reason"]}
     status = "finished"
     for task, path in entry["records"].items():
         if not Path(path).is_file():

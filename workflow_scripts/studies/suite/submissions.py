@@ -42,7 +42,7 @@ def check_requests(
             refused[file] = f"there is no model {unknown[0]!r} in the miniature world."
             continue
         row = request.row
-        records = list_cell_records(settings, "suite", request.protocol, row)
+        records = list_cell_records(settings, "suite", "few_shot", row)
         submissions[file] = {
             "sources": [source(name, revision) for name, revision in revisions.items()],
             "request": request.model_dump(mode="json"),

@@ -14,16 +14,15 @@ TASKS = [
 COMMIT = "0" * 40
 
 
-def make_entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **keys) -> dict:
+def make_entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT) -> dict:
     """Make an entry of checks.json with paths relative to the working directory."""
-    protocol = keys.get("protocol", "few_shot")
     row = f"{name.replace('/', '--')}~{precision}~{commit[:12]}"
-    request = {"name": name, "precision": precision, "protocol": protocol, "note": None}
+    request = {"name": name, "precision": precision, "note": None}
     return {
-        "file": f"{row}-{protocol}.yaml",
+        "file": f"{row}.yaml",
         "request": request | {"weight_type": "original", "model_type": "pretrained"},
         "row": row,
-        "records": {task["task"]: f"{protocol}/{row}/{task['task']}.json" for task in TASKS},
+        "records": {task["task"]: f"{row}/{task['task']}.json" for task in TASKS},
         "commit": commit,
         "licence": "mit",
         "parameters": 1_000_000,
@@ -37,7 +36,7 @@ def measure(entry: dict, right: list[bool], tasks=("sst2", "truth")) -> dict:
     for task in tasks:
         fields = record_fields(study="suite", model=request["name"], task=task)
         fields["model"] = fields["model"].model_copy(update={"commit": entry["commit"]})
-        update = {"name": request["protocol"], "dtype": request["precision"]}
+        update = {"name": "few_shot", "dtype": request["precision"]}
         fields["protocol"] = fields["protocol"].model_copy(update=update)
         score = {"value": sum(right) / n, "stderr": 0.1, "n": n}
         fields["metrics"] = (Metric(name="acc", best_constant=0.25, chance=None, **score),)

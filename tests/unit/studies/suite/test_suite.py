@@ -14,20 +14,18 @@ from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
-FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
-FLAG |= {"reason": "Copied.", "link": "https://example.org/1"}
+FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
 
 
 @pytest.fixture
 def entries(here):
-    """Write five rows for one model, a refused request, and rows with missing scores."""
+    """Write four rows for one model, a refused request, and rows with missing scores."""
     partial = measure(make_entry("org/partial"), [True] * 5, ["sst2"])
     fail(partial, "truth")
     return [
         measure(make_entry(), POOR),
         measure(make_entry(precision="bfloat16"), GOOD),
         measure(make_entry(commit="1" * 40), FAIR),
-        measure(make_entry(protocol="train_before_test"), [False] * 10),
         make_entry("org/bad", reason="its licence."),
         partial,
     ]
@@ -42,26 +40,24 @@ def table(entries):
 
 
 def test_leaderboard(table):
-    keys = table[["model", "precision", "commit", "protocol"]].to_numpy().tolist()
+    keys = table[["model", "precision", "commit"]].to_numpy().tolist()
     assert keys == [
-        ["org/net", "bfloat16", COMMIT, "few_shot"],
-        ["org/net", "float32", "1" * 40, "few_shot"],
-        ["org/net", "float32", COMMIT, "few_shot"],
-        ["org/net", "float32", COMMIT, "train_before_test"],
-        ["org/partial", "float32", COMMIT, "few_shot"],
+        ["org/net", "bfloat16", COMMIT],
+        ["org/net", "float32", "1" * 40],
+        ["org/net", "float32", COMMIT],
+        ["org/partial", "float32", COMMIT],
     ]
-    averages = [0.8, 0.7, 0.2, 0.0, np.nan]
+    averages = [0.8, 0.7, 0.2, np.nan]
     assert table["average"].tolist() == pytest.approx(averages, nan_ok=True)
     assert table["average_stderr"][0] == pytest.approx(0.1 / 2**0.5)
     assert table["behind"][:3].tolist() == pytest.approx([0, 0.1, 0.6])
     differences = [np.subtract(GOOD, right, dtype=float) for right in (FAIR, POOR)]
     stderrs = [gap.std(ddof=1) / 10**0.5 / 2**0.5 for gap in differences]
     assert table["behind_stderr"][:3].tolist() == pytest.approx([np.nan, *stderrs], nan_ok=True)
-    assert table["flag"].notna().tolist() == [True, False, False, False, False]
-    assert table["missing"].fillna("").tolist() == ["", "", "", "", "truth"]
-    assert pd.isna(table["truth"][4]) and table["sst2"][4] == 1.0
+    assert table["flag"].notna().tolist() == [True, True, True, False]
+    assert pd.isna(table["truth"][3]) and table["sst2"][3] == 1.0
     values = NUMBERS["suite_leaderboard"](table)
-    assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
+    assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (4, 3, 3)
 
 
 def test_tab(table):
