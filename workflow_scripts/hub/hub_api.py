@@ -13,6 +13,7 @@ import httpx2
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import EntryNotFoundError, FileMetadataError, GatedRepoError
 from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import UserError
@@ -96,7 +97,7 @@ def require_complete(listing: Listing) -> None:
 
 
 def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[HubFile, ...]:
-    """Download files of a commit into a folder, delete all others, and return them."""
+    """Download files of a commit into a folder, delete all others, and return them with checked checksums."""
     snapshot_download(
         listing.repository,
         repo_type=listing.kind,
@@ -104,7 +105,23 @@ def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[Hu
         local_dir=folder,
         allow_patterns=[escape(path) for path in paths],
     )
-    shutil.rmtree(folder / ".cache", ignore_errors=True)
     for name in set(list_names(folder)) - set(paths):
         (folder / name).unlink()
-    return list_files(folder)
+    files = list_files(folder)
+    altered = [file.path for file in files if _is_altered(file, listing.files[file.path], folder)]
+    for name in altered:
+        (folder / name).unlink()
+    if altered:
+        raise UserError(
+            f"{altered[0]} of {listing.repository} is not what the hub announced and was removed; something in"
+            " between (a proxy or a mirror?) may alter files. Run again, or use another network."
+        )
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
+    return files
+
+
+def _is_altered(file: HubFile, announced: RepoSibling, folder: Path) -> bool:
+    """Return whether a file differs from the hub's checksum: a sha256, or git's own for small files."""
+    if announced.lfs:
+        return file.sha256 != announced.lfs.sha256
+    return git_hash((folder / file.path).read_bytes()) != announced.blob_id

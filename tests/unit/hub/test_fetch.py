@@ -90,8 +90,13 @@ def test_fetch_refuses_repository(hub, folder, kind, files):
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
-def test_fetch_repairs_file(hub, folder, name):
+def test_fetch_altered_file(hub, folder, name):
+    """Corruption during download is detected, and corruption on disk is repaired by the next fetch."""
     hub.add("model", MODEL, [model_files()])
+    hub.altered[name] = 1
+    with pytest.raises(UserError, match=name):
+        fetch("model", MODEL, None, folder)
+    assert not {name, MANIFEST} & list_names(folder)
     manifest = fetch("model", MODEL, None, folder)
     (folder / name).write_bytes(model_files()[name][:-1] + b"?")
     assert verify(folder, manifest)

@@ -32,12 +32,14 @@ def test_fetch_metadata(hub, folder):
     assert hub.count_sent("cdn") == 0, "weights were sent"
 
 
-@pytest.mark.parametrize("fault", ["gated", "unreachable"])
+@pytest.mark.parametrize("fault", ["gated", "unreachable", "altered"])
 def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys, fault):
     """A mirror's credentials are written nowhere after any fault."""
     url = hub.url if fault != "unreachable" else "http://127.0.0.1:9"
     point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
+    if fault == "altered":
+        hub.altered["config.json"] = 9
     main(MODEL, "default", folder / METADATA, folder / "log", None, None)
     request = {"name": MODEL, "precision": "float32", "model_type": "pretrained"}
     submissions = {"a.yaml": {"request": request, "sources": [folder / METADATA]}}
