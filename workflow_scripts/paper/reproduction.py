@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
+from workflow_scripts.paper.protocol_differences import withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.verdict import (
     BY_LUCK,
@@ -65,7 +65,6 @@ _SHOWN = {
 def main(
     published: list[Path],
     ours: list[Path],
-    protocols: Path,
     differences: Path,
     table: list[Path],
     comparison: dict[str, Any],
@@ -91,8 +90,7 @@ def main(
     )
     if comparison["source"] == "miniature":
         rows["because"] = GENERATED
-    known = read_table(differences).fillna("")
-    results = withhold_verdicts(judge_numbers(rows, margins), known, read_protocols(protocols))
+    results = withhold_verdicts(judge_numbers(rows, margins), read_table(differences))
     note = NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"])
     title = "Reproduction of published numbers"
     write_table(results, table, title=title, note=note, shown=_SHOWN, rows=merge_absent(results))
