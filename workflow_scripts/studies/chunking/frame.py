@@ -25,10 +25,9 @@ def pivot_metrics(
     return values.join(errors.add_suffix("_stderr")).reset_index()
 
 
-def parse_plans(plans: pd.Series) -> pd.DataFrame:
-    """Parse chunks and layers of each plan: 4 and 6 for `k4m6-sequential`; the unchanged model is one chunk."""
-    shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers_per_chunk>\d+)").astype(int)
-    return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
+def count_chunks(plans: pd.Series) -> pd.Series:
+    """Count the chunks of each plan: 4 for `k4m6-sequential`, 1 for the unchanged model, none for pruned layers."""
+    return plans.str.extract(r"k(\d+)m", expand=False).astype("Int64").clip(lower=1)
 
 
 def name_variants(rows: pd.DataFrame) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Tabulate the speedup of chunked models at prefill and at generation over the unchanged model."""
+"""Tabulate the speedup of chunked and pruned models at prefill and at generation over the unchanged model."""
 
 from pathlib import Path
 
@@ -8,26 +8,22 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
-    USUAL_ADAPTERS,
     name_variants,
-    parse_plans,
     pivot_metrics,
     set_doubling_axis,
 )
 
 NOTE = (
     "Median milliseconds ± half the interquartile range over n rounds, in which the unchanged model and each way of"
-    " running the plan alternate, on untrained weights. Aggregation and adapters: with residual (or mean) and none, the"
-    " layers alone; the others are as the checkpoints of the config. Devices: the number that the chunks were spread"
+    " running the variant alternate, on untrained weights. Variant prune3-5: without layers 3 and 5, counted from 1."
+    " Devices: the number that the chunks were spread"
     " over, with a thread for each; the unchanged model always runs on one. Reading: prefill of all prompts, in"
     " batches; writing: one more token for each. Fused: the chunks' layers of one device run as one; loop: one after"
     " the other. Faster: the unchanged model's median over this one's."
 )
 _METRICS = ["prefill_seconds", "prefill_seconds_spread", "token_seconds", "token_seconds_spread"]
-_COLUMNS = ["model", "variant", "plan", "aggregation", "adapters", "chunks", "layers_per_chunk"]
-_COLUMNS += ["batch", "way", "devices", "prefill_seconds", "prefill_seconds_spread"]
-_COLUMNS += ["prefill_faster", "token_seconds", "token_seconds_spread", "token_faster", "n"]
-_COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
+_COLUMNS = ["model", "variant", "batch", "way", "devices", *_METRICS[:2], "prefill_faster"]
+_COLUMNS += [*_METRICS[2:], "token_faster", "n"]
 
 
 def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
@@ -43,21 +39,15 @@ def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
-    """Compute the times of all plans with chunks; a model with a failed cell has an empty row."""
-    rows = compute_speedups(scores)
-    rows = rows[rows["plan"].str.startswith("k")]
-    rows = rows.join(parse_plans(rows["plan"]))
-    rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
-    order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
-    rows = rows.sort_values(order)[_COLUMNS].reset_index(drop=True)
-    return rows.astype(dict.fromkeys(_COUNTS, "Int64"))
+    """Compute the times of all variants; a model with a failed cell has an empty row."""
+    rows = pd.DataFrame({"model": models}).merge(compute_speedups(scores), how="outer", on="model")
+    rows = rows.sort_values(["model", "variant", "batch", "devices", "way"])[_COLUMNS]
+    return rows.astype(dict.fromkeys(["batch", "devices", "n"], "Int64")).reset_index(drop=True)
 
 
 _SHOWN = {
     "Model": "{model}",
-    "Plan": "{plan}",
-    "Aggregation": "{aggregation}",
-    "Adapters": "{adapters}",
+    "Variant": "{variant}",
     "Batch": "{batch}",
     "Way": "{way}",
     "Devices": "{devices}",
@@ -70,8 +60,9 @@ _SHOWN = {
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the generation speedup by batch size: a line per variant, execution and number of devices."""
+    """Draw the generation speedup by batch size: a line per chunked variant, execution and number of devices."""
     rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
+    rows = rows[rows["variant"].str.startswith("@k")]
     names = rows["variant"]
     if rows["model"].nunique() > 1:
         names = rows["model"] + names
@@ -91,10 +82,8 @@ def _draw(axes, table: pd.DataFrame) -> None:
 def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:
     """Write the table and the figure."""
     rows = compute_latency(pd.read_parquet(scores), models)
-    title = "Latency of chunked models"
-    adapters = rows["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
-    shown = _SHOWN | {"Adapters": adapters.where(rows["plan"].notna())}
-    write_table(rows, table, title=title, note=NOTE, shown=shown)
+    title = "Latency of chunked and pruned models"
+    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
     save_lines(rows, "token_faster", _draw, figure, height=4.2)
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from tests.records import make_scores
 from workflow_scripts.render.tables import read_markdown, read_table
+from workflow_scripts.studies.chunking.chapter import get_mmlu_numbers
 from workflow_scripts.studies.mmlu.by_subject import METRICS, main
-from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
 MODEL = "org/net"
 CHECKPOINTS = {MODEL: "base", f"{MODEL}@k2m6+cpt": None}
@@ -80,5 +80,5 @@ def test_failed_checkpoint_keeps_its_rows(make_files):
     rows = read_markdown(files["md"]).rows
     (cells,) = [row[2:] for row in rows if "macro" in row[0] and "@k2m6+cpt" in row[1]]
     assert set(cells) == {"—"}
-    numbers = compute_mmlu_numbers(read_table(files["csv"]))
+    numbers = get_mmlu_numbers(read_table(files["csv"]))
     assert numbers["mmlu.models"] == 1
