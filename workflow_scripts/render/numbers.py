@@ -31,7 +31,6 @@ FORMATS: dict[str, Callable[..., str]] = {
     "fixed": text.fixed,
     "milliseconds": lambda seconds: f"{1000 * seconds:.1f}",
     "percent": format_percent,
-    "p": lambda value: text.format_p_value(value, "<"),
     "p_value": text.format_p_value,
     "perplexity": text.perplexity,
     "points": lambda share: text.fixed(share, ".1%").rstrip("%"),

@@ -23,7 +23,6 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
     untrained = str(replace(checkpoint, stages=()))
     for key, name in (("best", best), ("before", untrained), ("whole", checkpoint.model)):
         values[f"chunking.{key}_wikitext"] = table["perplexity"].get(name)
-        values[f"chunking.{key}_wikitext_stderr"] = table["perplexity_stderr"].get(name)
     return values
 
 

@@ -124,7 +124,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Format met": "{format_met:.3f}",
         "Strict": "{strict_share:.3f}",
         "Difference": "{difference:+.1%} to {after}",
-        "p": "{p:p}",
+        "p": "{p:p_value}",
         "Published": micro + macro.fillna(""),
     }
 
