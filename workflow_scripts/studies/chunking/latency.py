@@ -76,7 +76,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
     set_doubling_axis(axes, rows["batch"])
     axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("speedup at generation over the unchanged model")
+    axes.set_ylabel("speedup at generation")
 
 
 def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -17,11 +16,11 @@ from workflow_scripts.render.figures import (
     draw_legend_below,
     drawing,
     pick_model_colours,
-    rule,
 )
 from workflow_scripts.render.tables import ShownColumns, fill_template, write_table
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
+from workflow_scripts.studies.ranking.plots import draw_intervals
 
 NOTE = (
     "MMLU under different prompts. Micro: accuracy over all n questions ± standard error; macro: mean over"
@@ -47,13 +46,6 @@ _KEYS = ["model", "variant", "run"]
 _PAIRED = ["after", "pairs", "difference", "won", "lost", "p"]
 _COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, "published_micro", "published_macro"]
 Right = dict[tuple[str, str], pd.Series]
-_LABEL_WIDTH = 34  # characters of a tick label
-# For each column in the figure: its marker and label.
-_MARKS = {
-    "baseline": ("|", "baseline"),
-    "format_met": ("s", "outputs in the requested format"),
-    "strict_share": ("x", "correct answers under strict parsing"),
-}
 
 
 def read_correct_answers(records: Iterable[Path]) -> Right:
@@ -130,34 +122,27 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 
 def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
-    """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
+    """Plot accuracy with its 95% interval, the baseline and the published accuracy of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
-    runs = table.drop_duplicates("run").set_index("run")
-    texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
-    names = table["model"] + table["variant"]
-    with drawing(files, 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
-        colours = pick_model_colours(names)
-        for number, (name, colour) in enumerate(colours.items()):
-            rows = table[names == name]
-            y = texts.index.get_indexer(rows["run"]) + 0.16 * (number - (len(colours) - 1) / 2)
-            low, high = wilson(rows["micro"], rows["n"])
-            style = {"color": colour, "fillstyle": "none"}
-            errors = [rows["micro"] - low, high - rows["micro"]]
-            label = f"{name}, accuracy with 95% interval"
-            axes.errorbar(rows["micro"], y, xerr=errors, fmt="o", color=colour, label=label)
-            for column, (marker, text) in _MARKS.items():
-                axes.plot(rows[column], y, marker, label="" if number else text, **style)
-        published = table.dropna(subset="published_micro")
-        if len(published):
-            y = texts.index.get_indexer(published["run"])
-            axes.plot(published["published_micro"], y, "kD", fillstyle="none", label="published")
-        axes.set_xlabel("fraction")
-        axes.set_xlim(-0.05, 1.05)
-        labels = ["\n".join(wrap(f"{run}: {text}", _LABEL_WIDTH)) for run, text in texts.items()]
-        axes.set_yticks(range(len(texts)), labels, fontsize=7.5)
-        axes.set_ylim(max(len(texts), 1) - 0.5, -0.5)
-        rule(axes, "x")
-        draw_legend_below(fig, axes, 2, fontsize=7.5)
+    low, high = wilson(table["micro"], table["n"])
+    changes = (table["run"] + ": " + table["changed"]).str.wrap(34)
+    table = table.assign(
+        name=table["model"] + table["variant"],
+        label=add_counts(changes, table["n"]),
+        value=table["micro"],
+        low=low,
+        high=high,
+    )
+    labels = pd.Index(table["label"].unique())
+    colours = pick_model_colours(table["name"])
+    with drawing(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
+        draw_intervals(axes, table, colours, labels)
+        down = labels.get_indexer(table["label"])
+        axes.plot(table["baseline"], down, "|", color="0.45", label="baseline")
+        axes.plot(table["published_micro"], down, "kD", fillstyle="none", label="published")
+        axes.set_xlabel("accuracy, with its 95% confidence interval")
+        axes.tick_params("y", labelsize=7.5)
+        draw_legend_below(fig, axes, 2)
 
 
 def main(
