@@ -26,8 +26,8 @@ def pivot_metrics(
 
 
 def count_chunks(plans: pd.Series) -> pd.Series:
-    """Count the chunks of each plan: 4 for `k4m6-sequential`, 1 for the unchanged model, none for pruned layers."""
-    return plans.str.extract(r"k(\d+)m", expand=False).astype("Int64").clip(lower=1)
+    """Count the chunks of each plan: 4 for `k4m6-sequential`, 1 for the unchanged model and for pruned layers."""
+    return plans.str.extract(r"k(\d+)m", expand=False).fillna("1").astype(int).clip(lower=1)
 
 
 def name_variants(rows: pd.DataFrame) -> pd.Series:
