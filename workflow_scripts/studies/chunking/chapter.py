@@ -7,6 +7,7 @@ import pandas as pd
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.render.words import CLEAR
+from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
 
@@ -29,10 +30,13 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
 def get_mmlu_numbers(table: pd.DataFrame) -> Values:
     """Count the models that exceed the baseline of MMLU, under each metric."""
     micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # without failed cells
-    clear = {f"mmlu.{metric}_clear": (micro[f"{metric}_z"] >= CLEAR).sum() for metric in METRICS}
     questions, baseline = micro["n"].max(), micro["baseline"].max()
-    counts = {"mmlu.models": len(micro), "mmlu.questions": questions, "mmlu.baseline": baseline}
-    return counts | clear
+    values = {"mmlu.models": len(micro), "mmlu.questions": questions, "mmlu.baseline": baseline}
+    for metric in METRICS:
+        error = micro[f"{metric}_stderr"]
+        z = compute_baseline_z(micro[metric], error, micro["baseline"], micro["n"])
+        values[f"mmlu.{metric}_clear"] = (z >= CLEAR).sum()
+    return values
 
 
 NUMBERS: Numbers = {"chunking_quality": get_quality_numbers, "mmlu_by_subject": get_mmlu_numbers}

@@ -94,7 +94,7 @@ def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> Non
             panel.set_xlabel("step")
             rule(panel, "both")
         axes[0][0].set_ylabel("loss, nats per token")
-        draw_legend_below(fig, axes[0][0], 3)
+        draw_legend_below(fig, axes[0][0], 2)
 
 
 def main(
