@@ -61,7 +61,7 @@ rule reproduction:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
         arguments={
             "comparison": {
                 "source": SETTINGS.source,

@@ -85,7 +85,7 @@ def withhold_verdicts(rows: pd.DataFrame, differences: pd.DataFrame) -> pd.DataF
         if affects.any():
             shown = "{what} ({ours} here, {published} there)".format
             texts = {shown(**fact): None for fact in decisive[affects].to_dict("records")}
-            rows.loc[index, ["error", "z", "farthest", "smallest"]] = np.nan
+            rows.loc[index, ["error", "z", "smallest"]] = np.nan
             rows.loc[index, ["verdict", "because"]] = OTHER_PROTOCOL, "; ".join(texts)
     return rows
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_latex
-from workflow_scripts.core.files import read_png_description, write_json, write_text
+from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
@@ -28,7 +28,7 @@ from workflow_scripts.render.web.policy import policy
 PACKAGE = Path(__file__).parents[1]
 PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
 MAX_ROWS = 60  # per table in the paper
-MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
+MAX_WIDTH = 190  # characters that fit across a landscape page
 _LATEX_MARKS = {
     "block_start_string": "<%",
     "block_end_string": "%>",
@@ -56,11 +56,7 @@ def read_content(
         paths = list(map(Path, chapters.get(key, [])))
         figures = {}
         for path in (path for path in paths if path.suffix == ".png"):
-            if sentence := read_png_description(path):
-                missing.append(f"Figure {path.stem}: {sentence}")
-            else:
-                names = filter(path.stem.endswith, captions)
-                figures[path] = captions[next(names)]
+            figures[path] = captions[next(filter(path.stem.endswith, captions))]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
@@ -110,16 +106,16 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 
 def write_paper(path: Path, content: dict[str, Any]) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters |= {"tex": escape_latex, "layout": choose_layout}
-    write_text(path, environment.get_template("paper.tex.j2").render(content))
+    environment.filters |= {"tex": escape_latex}
+    text = environment.get_template("paper.tex.j2").render(content, fits_page=fits_page)
+    write_text(path, text)
 
 
-def choose_layout(table: ShownTable) -> str | None:
-    """Return upright or landscape for a table in the paper, or None if it is too wide or too long for a page."""
+def fits_page(table: ShownTable) -> bool:
+    """Return whether a table of the paper fits on a landscape page."""
     columns = zip(table.head, *table.rows, strict=True)
     width = sum(max(map(len, column)) + 2 for column in columns)
-    fitting = (name for name, limit in MAX_WIDTHS.items() if width <= limit)
-    return next(fitting, None) if len(table.rows) <= MAX_ROWS else None
+    return width <= MAX_WIDTH and len(table.rows) <= MAX_ROWS
 
 
 def main(

@@ -17,7 +17,7 @@ BY_LUCK = 0.05  # largest fraction of equal numbers with the verdict "differs"; 
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
-_JUDGED = ["difference", "error", "z", "farthest", "smallest"]
+_JUDGED = ["difference", "error", "z", "smallest"]
 _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
 
 
@@ -28,8 +28,8 @@ def judge_numbers(rows: pd.DataFrame, margins: dict[str, float]) -> pd.DataFrame
     the standard error of the difference between two runs on the same items, if known. Otherwise it is computed from
     both standard errors, and ours replaces a missing published one. A difference within the rounding of the published
     number (`printed_to`) counts as 0. A rank has no standard error: it differs if it is outside our interval, from
-    `low` to `high`. `farthest` is the end of the difference's 90% interval that is farther from 0; numbers agree if it
-    is within the margin of scores or of ranks. `smallest` is the difference that is detected with 80% power.
+    `low` to `high`. Numbers agree if the 90% interval of their difference is within the
+    margin of scores or of ranks. `smallest` is the difference that is detected with 80% power.
     """
     table = rows.reindex(columns=[*_COLUMNS, "low", "high", "printed_to"])
     numbers = [*_NUMBERS, "n", *_JUDGED, "low", "high", "printed_to"]
@@ -54,9 +54,8 @@ def judge_numbers(rows: pd.DataFrame, margins: dict[str, float]) -> pd.DataFrame
         [NOT_COMPARABLE, DIFFERS, AGREES],
         INCONCLUSIVE,
     )
-    judged = {"difference": difference, "error": error, "z": z, "farthest": farthest}
-    judged |= {"smallest": (LIMIT + POWER) * error, "verdict": verdict, "because": because}
-    return table.assign(**judged)[_COLUMNS]
+    judged = {"difference": difference, "error": error, "z": z, "smallest": (LIMIT + POWER) * error}
+    return table.assign(**judged, verdict=verdict, because=because)[_COLUMNS]
 
 
 def compute_repeat_error(n: int, step: float) -> float:

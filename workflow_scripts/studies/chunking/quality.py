@@ -111,7 +111,7 @@ _SHOWN = {
     "Tokens": "{tokens:,d}",
     "Perplexity": "{perplexity:perplexity} ± {perplexity_stderr:perplexity}",
     "Ratio": "{ratio:perplexity}",
-    "Agreement": "{agreement:points}",
+    "Agreement": "{agreement:.1%}",
     "Accuracy": "{accuracy:.3f} ± {accuracy_stderr:.3f}",
     "Baseline": "{baseline:.3f}",
     "n": "{n}",
