@@ -217,7 +217,7 @@ rule chunking_quality:
     input:
         stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
         mmlu="results/tables/mmlu_by_subject.csv",
-        latency="results/scores/latency.parquet" if SETTINGS.chunking.timed_models else [],
+        latency="results/tables/chunking_latency.csv" if SETTINGS.chunking.timed_models else [],
         records=RECORDS.get("mmlu", []),
     output:
         table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),

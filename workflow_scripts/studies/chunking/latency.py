@@ -26,8 +26,11 @@ _COLUMNS = ["model", "variant", "batch", "way", "devices", *_METRICS[:2], "prefi
 _COLUMNS += [*_METRICS[2:], "token_faster", "n"]
 
 
-def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
+def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
+    """Compute times and speedup of each variant, execution and batch size over the unchanged model of the same rounds.
+
+    A model with a failed cell has an empty row.
+    """
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
     rows = pivot_metrics(scores, _METRICS, varied)
     rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
@@ -35,12 +38,8 @@ def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
     seconds = rows[["prefill_seconds", "token_seconds"]]
     unchanged = seconds.where(rows["way"] == "unchanged").groupby(group, dropna=False)
     rows[["prefill_faster", "token_faster"]] = unchanged.transform("max") / seconds
-    return rows.assign(variant=name_variants(rows))
-
-
-def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
-    """Compute the times of all variants; a model with a failed cell has an empty row."""
-    rows = pd.DataFrame({"model": models}).merge(compute_speedups(scores), how="outer", on="model")
+    rows = rows.assign(variant=name_variants(rows))
+    rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
     rows = rows.sort_values(["model", "variant", "batch", "devices", "way"])[_COLUMNS]
     return rows.astype(dict.fromkeys(["batch", "devices", "n"], "Int64")).reset_index(drop=True)
 

@@ -157,11 +157,13 @@ def test_stage_quality(tmp_path, run):
     timed = make_latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9)
     STAGES.to_csv(tmp_path / "stages.csv", index=False)
     MMLU.to_csv(tmp_path / "mmlu.csv", index=False)
+    times = latency.compute_latency(make_scores([*UNTRAINED, *timed]), [MODEL])
+    times.to_csv(tmp_path / "latency.csv", index=False)
     table = run(
         quality.main,
         stages=tmp_path / "stages.csv",
         mmlu=tmp_path / "mmlu.csv",
-        latency=make_scores([*UNTRAINED, *timed]),
+        latency=tmp_path / "latency.csv",
         records=records,
         checkpoints=CHECKPOINTS,
     )
