@@ -69,7 +69,7 @@ rule reproduction:
                 "mmlu": PUBLISHED_MMLU,
                 "prompts": {"checkpoint": PROMPTED, "runs": PUBLISHED_RUNS},
             },
-            "margins": SETTINGS.margins.model_dump(),
+            "margin": SETTINGS.margins.scores,
         },
     script:
         "../workflow_scripts/paper/reproduction.py"

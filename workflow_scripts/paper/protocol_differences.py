@@ -77,11 +77,9 @@ def withhold_verdicts(rows: pd.DataFrame, differences: pd.DataFrame) -> pd.DataF
     for index, row in rows[rows["verdict"].isin(JUDGED)].iterrows():
         affects = decisive["study"] == _STUDIES[row["source"].partition("_")[0]]
         affects &= (decisive["protocol"] == DIRECT) == (row["metric"] == DIRECT)
-        # A rank depends on the whole grid; MMLU's differences apply to all subjects.
-        if row["metric"] != "rank":
-            affects &= decisive["item"].isin([row["item"], "mmlu_helm"]) & (
-                decisive["of"] == row["of"]
-            )
+        affects &= decisive["of"] == row["of"]
+        # MMLU's differences apply to all subjects.
+        affects &= decisive["item"].isin([row["item"], "mmlu_helm"])
         if affects.any():
             shown = "{what} ({ours} here, {published} there)".format
             texts = {shown(**fact): None for fact in decisive[affects].to_dict("records")}

@@ -22,13 +22,12 @@ from workflow_scripts.studies.ranking.errors import estimate_reruns
 NOTE = (
     "Each published number beside ours, as a fraction. z: difference over its standard error; below"
     f" {LIMIT:.0f} in size no difference is shown, and at most {BY_LUCK:.0%} of equal numbers exceed it by chance."
-    " Agrees: the 90% interval of the difference is within the margin, {scores:g} points for scores and {ranks} ranks;"
-    " other numbers without a shown difference are inconclusive. Would show: the smallest difference detectable with a"
-    " power of 80%. The standard error of a fine-tuned score is estimated from the authors' two releases; elsewhere it"
-    " has the sampling of items in both runs, which is conservative since the items are the same. Where none was"
-    " published, ours stands for both. A rank differs where it is outside of our interval. Other protocol: the"
-    " difference, and what differs (table protocol_differences). Numbers that were not measured here"
-    " are in the CSV alone."
+    " Agrees: the 90% interval of the difference is within the margin, {:g} points; other numbers without a shown"
+    " difference are inconclusive. Would show: the smallest difference detectable with a power of 80%. The standard"
+    " error of a fine-tuned score is estimated from the authors' two releases; elsewhere it has the sampling of items"
+    " in both runs, which is conservative since the items are the same. Where none was published, ours stands for both."
+    " Other protocol: the difference, and what differs (table protocol_differences). Numbers that were not measured"
+    " here are in the CSV alone."
 )
 
 
@@ -52,7 +51,7 @@ def main(
     differences: Path,
     table: list[Path],
     comparison: dict[str, Any],
-    margins: dict[str, float],
+    margin: float,
 ) -> None:
     """Compare each published number with ours; `ours` are our tables that exist.
 
@@ -74,8 +73,8 @@ def main(
     )
     if comparison["source"] == "miniature":
         rows["because"] = GENERATED
-    results = withhold_verdicts(judge_numbers(rows, margins), read_table(differences))
-    note = NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"])
+    results = withhold_verdicts(judge_numbers(rows, margin), read_table(differences))
+    note = NOTE.format(100 * margin)
     title = "Reproduction of published numbers"
     measured = results[results["ours"].notna()]
     write_table(results, table, title=title, note=note, shown=_SHOWN, rows=measured)
