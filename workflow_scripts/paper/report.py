@@ -5,11 +5,11 @@ give equal bytes of both.
 """
 
 import base64
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -88,10 +88,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
         autoescape=True,
         finalize=lambda value: clean_lines(value) if type(value) is str else value,
     )
-    environment.filters |= {
-        "embed": lambda png: f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}",
-        "link": lambda file, kind: f"../{file.parent.name}/{file.stem}.{kind}",
-    }
+    environment.filters["base64"] = lambda path: base64.b64encode(path.read_bytes()).decode()
     style = "".join((WEB / f"{name}.css").read_text("utf-8") for name in ("colours", "report"))
     script = (WEB / "report.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html.j2").render(
@@ -106,7 +103,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 
 def write_paper(path: Path, content: dict[str, Any]) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters |= {"tex": escape_latex}
+    environment.filters["tex"] = escape_latex
     text = environment.get_template("paper.tex.j2").render(content, fits_page=fits_page)
     write_text(path, text)
 
@@ -145,9 +142,8 @@ def main(
     write_json(numbers, values)
     write_json(provenance, origin)
     texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in captions}
-    with sources.open(encoding="utf-8", newline="") as lines:
-        content = {"sources": list(csv.DictReader(lines)), "pages": pages, "provenance": origin}
-    content |= read_content(values, chapters, texts)
+    content = read_content(values, chapters, texts) | {"pages": pages, "provenance": origin}
+    content["sources"] = pd.read_csv(sources).to_dict("records")
     write_page(page, content)
     write_paper(paper, content)
 
