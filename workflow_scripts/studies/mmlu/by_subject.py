@@ -12,6 +12,7 @@ from workflow_scripts.render.figures import add_counts, drawing
 from workflow_scripts.render.tables import write_table
 
 METRICS = ("qem", "em", "acc")
+PUBLISHED_METRIC = "published_qem"
 MICRO, MACRO = "micro", "macro"
 _TITLES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
 NOTE = (
@@ -22,8 +23,6 @@ NOTE = (
     " models with the aggregation mlp.none); models and questions of the miniature world are not those."
 )
 _KEYS = ["subject", "model", "variant"]
-_COLUMNS = ["n", "baseline", "qem", "qem_stderr", "em", "em_stderr", "acc", "acc_stderr"]
-_COLUMNS += ["published_qem", "published_stderr"]
 
 
 def compute_by_subject(
@@ -41,38 +40,36 @@ def compute_by_subject(
         subject=scores["subset"].fillna(MICRO).mask(is_macro, MACRO),
         metric=scores["metric"].str.removesuffix("_macro"),
     )
-    scores = scores[scores["metric"].isin(METRICS)].set_index(_KEYS)
-    printed = {name: read_published_scores(table) for name, table in published.items()}
-    rows = []
-    for subject in subjects:
-        for name, source in checkpoints.items():
-            checkpoint = CheckpointId.parse(name)
-            value, stderr = printed.get(source or "", {}).get(subject, (None, None))
-            if subject == MACRO:  # the number printed next to the average is not its standard error
-                stderr = None
-            rows.append([subject, checkpoint.model, checkpoint.variant, value, stderr])
-    table = pd.DataFrame(rows, columns=[*_KEYS, "published_qem", "published_stderr"])
-    table = table.set_index(_KEYS)
+    ids = {name: CheckpointId.parse(name) for name in checkpoints}
+    for name, source in checkpoints.items():
+        if source:
+            model = {"model": ids[name].model, "variant": ids[name].variant}
+            printed = read_published_scores(published[source])
+            scores = pd.concat([scores, printed.assign(metric=PUBLISHED_METRIC, **model)])
+    keys = [(subject, id.model, id.variant) for subject in subjects for id in ids.values()]
+    table = pd.DataFrame(index=pd.MultiIndex.from_tuples(keys, names=_KEYS))
+    scores = scores.set_index(_KEYS)
     # The metrics share a baseline: the accuracy of the most frequent letter or of a random letter.
     table[["n", "baseline"]] = scores.groupby(_KEYS)[["n", "baseline"]].max()
-    for metric in METRICS:
+    for metric in (*METRICS, PUBLISHED_METRIC):
         values = scores[scores["metric"] == metric]
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
-    return table[_COLUMNS].astype("float64").astype({"n": "Int64"}).reset_index()
+    return table.astype("float64").astype({"n": "Int64"}).reset_index()
 
 
-def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Read score and standard error of each subject of a published table; the average is `macro`."""
+def read_published_scores(table: pd.DataFrame) -> pd.DataFrame:
+    """Read score and standard error of each subject of a published table; those of the average were not printed."""
     table = table[~table["task"].str.contains("_average")]  # the row `all` again
     subjects = table["task"].str.split(":").str[2].fillna(MACRO)
-    return dict(zip(subjects, zip(table["value"], table["stderr"], strict=True), strict=True))
+    errors = table["stderr"].where(subjects != MACRO)
+    return pd.DataFrame({"subject": subjects, "value": table["value"], "stderr": errors})
 
 
 _SHOWN = {
     "Model": "{model}{variant}",
     "n": "{n}",
     "Baseline": "{baseline:.3f}",
-    "Published qem": "{published_qem:.3f} ± {published_stderr:.3f}",
+    "Published qem": "{published_qem:.3f} ± {published_qem_stderr:.3f}",
     "qem": "{qem:.3f} ± {qem_stderr:.3f}",
     "em": "{em:.3f} ± {em_stderr:.3f}",
     "acc": "{acc:.3f} ± {acc_stderr:.3f}",

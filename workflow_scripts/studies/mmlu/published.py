@@ -1,8 +1,8 @@
 """Compare the published MMLU of chunked models with ours, subject by subject."""
 
-import math
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.frames import index_checkpoints
@@ -21,11 +21,11 @@ def compare_mmlu(
     for source, table in published.items():
         checkpoint = checkpoints.get(source)
         absent = f"the published variant, {_VARIANTS[source]}, is not in the config"
-        printed = read_published_scores(table)
-        average, _ = printed.pop(MACRO)
+        printed = read_published_scores(table).set_index("subject")
         # Compute the standard error of the average from the printed ones of the subjects.
-        error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)
-        for subject, (value, stderr) in [(MACRO, (average, error)), *sorted(printed.items())]:
+        errors = printed["stderr"].dropna()
+        printed.loc[MACRO, "stderr"] = np.linalg.norm(errors) / len(errors)
+        for subject, value, stderr in printed.itertuples():
             row = measured.get((checkpoint, subject), {})
             yield {
                 "source": source,

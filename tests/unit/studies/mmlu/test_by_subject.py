@@ -67,8 +67,8 @@ def test_rows_by_subject_and_checkpoint(make_files):
     )
     assert (law["qem"], law["em"]) == (1, 0)
     assert all(pd.isna(absent[key]) for key in ("qem", "n", "baseline", "published_qem"))
-    assert (anatomy["published_qem"], anatomy["published_stderr"]) == (0.25, 0.04)
-    assert macro["published_qem"] == 0.3 and pd.isna(macro["published_stderr"])
+    assert (anatomy["published_qem"], anatomy["published_qem_stderr"]) == (0.25, 0.04)
+    assert macro["published_qem"] == 0.3 and pd.isna(macro["published_qem_stderr"])
     assert pd.isna(micro["published_qem"]) and pd.isna(chunked["published_qem"])
 
 
