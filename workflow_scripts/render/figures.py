@@ -106,20 +106,3 @@ def draw_legend_below(fig, axes, ncols: int) -> None:
     """Place the legend of the axes below the figure."""
     handles, names = axes.get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=ncols)
-
-
-def save_lines(
-    table: pd.DataFrame,
-    shown: str,
-    draw: Callable[[Any, pd.DataFrame], None],
-    files: Sequence[Path],
-    height: float = 3.6,
-) -> None:
-    """Save a figure that `draw` fills, with a legend below; a placeholder if the column `shown` has no value."""
-    with drawing(files, 6.5, height) as (fig, axes):
-        if table[shown].isna().all():
-            draw_placeholder(axes, "No value: all cells of this figure failed.")
-        else:
-            draw(axes, table)
-            axes.set_axisbelow(True)
-            draw_legend_below(fig, axes, 2)

@@ -5,12 +5,11 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
     name_variants,
     pivot_metrics,
-    set_doubling_axis,
+    plot_lines,
 )
 
 NOTE = (
@@ -58,32 +57,16 @@ _SHOWN = {
 }
 
 
-def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the generation speedup by batch size: a line per chunked variant, execution and number of devices."""
-    rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
-    rows = rows[rows["variant"].str.startswith("@k")]
-    names = rows["variant"]
-    if rows["model"].nunique() > 1:
-        names = rows["model"] + names
-    if (rows["devices"] > 1).any():
-        names = names + ", devices: " + rows["devices"].astype(str)
-    colours = pick_model_colours(names)
-    for (name, way), line in rows.groupby([names, rows["way"]], sort=False):
-        style = {"color": colours[name], "marker": "o", "markersize": 4}
-        style["linestyle"] = "-" if way == "fused" else "--"
-        axes.plot(line["batch"], line["token_faster"], label=f"{name}, {way}", **style)
-    set_doubling_axis(axes, rows["batch"])
-    axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("speedup at generation")
-
-
 def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:
     """Write the table and the figure."""
     rows = compute_latency(pd.read_parquet(scores), models)
     title = "Latency of chunked and pruned models"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    save_lines(rows, "token_faster", _draw, figure, height=4.2)
+    fused = rows[rows["way"] == "fused"]
+    devices = (", devices: " + fused["devices"].astype(str)).where(fused["devices"] > 1, "")
+    lines = fused.assign(name=fused["model"].str.rpartition("/")[2] + fused["variant"] + devices)
+    labels = "batch size (medians of n rounds)", "speedup at generation"
+    plot_lines(lines, "batch", "token_faster", figure, "linear", labels)
 
 
 if "snakemake" in globals():

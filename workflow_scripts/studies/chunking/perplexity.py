@@ -6,9 +6,8 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, set_doubling_axis
+from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, plot_lines
 from workflow_scripts.studies.training.stages import name_texts
 
 NOTE = (
@@ -51,22 +50,6 @@ _SHOWN = {
 }
 
 
-def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the ratio to the unchanged model by the number of chunks, a line for each aggregation and text."""
-    lines = table.dropna(subset=["ratio", "aggregation"])
-    names = lines["aggregation"] + " · " + lines["task"]
-    if lines["model"].nunique() > 1:
-        names = lines["model"] + " · " + names
-    colours = pick_model_colours(names)
-    for name, line in lines.groupby(names, sort=False):
-        style = {"color": colours[name], "marker": "o", "markersize": 4}
-        axes.plot(line["chunks"], line["ratio"], label=f"{name} (n = {line['n'].max()})", **style)
-    axes.set_yscale("log")
-    set_doubling_axis(axes, table["chunks"].dropna())
-    axes.set_xlabel("chunks of consecutive layers, in parallel")
-    axes.set_ylabel("perplexity relative to the unchanged model")
-
-
 def main(
     scores: Path, table: list[Path], figure: list[Path], models: list[str], texts: list[str]
 ) -> None:
@@ -74,7 +57,13 @@ def main(
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
     title = "Perplexity of untrained plans"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    save_lines(rows, "ratio", _draw, figure)
+    names = rows["model"].str.rpartition("/")[2]
+    lines = rows.assign(name=names + " · " + rows["aggregation"] + " · " + rows["task"])
+    labels = (
+        "chunks of consecutive layers, in parallel",
+        "perplexity relative to the unchanged model",
+    )
+    plot_lines(lines, "chunks", "ratio", figure, "log", labels)
 
 
 if "snakemake" in globals():
