@@ -39,13 +39,20 @@ def _pyplot():
 
 @contextmanager
 def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
-    """Yield a figure with one axes or a grid of axes in the project's style, and save it on exit."""
+    """Yield a figure with one axes or a grid of axes in the project's style, and save it as PDF and PNG.
+
+    The files have no date or version, so that equal figures have equal bytes.
+    """
     plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **grid)
         try:
             yield fig, axes
-            save_both(fig, files)
+            png_texts = {"Software": None, "Description": fig.get_label() or None}
+            texts = [dict.fromkeys(("CreationDate", "Producer", "Creator")), png_texts]
+            for path, kind, metadata in zip(files, ("pdf", "png"), texts, strict=True):
+                with open_atomic_path(path) as temporary:
+                    fig.savefig(temporary, format=kind, metadata=metadata, bbox_inches="tight")
         finally:
             plt.close(fig)
 
@@ -76,17 +83,6 @@ def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
         return dict(zip(models, PALETTE, strict=False))
     ramp = _pyplot().get_cmap("viridis")
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
-
-
-def save_both(fig, files: Sequence[Path]) -> None:
-    """Save the figure as PDF and PNG without date or version, so that equal figures have equal bytes."""
-    metadata = {
-        "pdf": dict.fromkeys(("CreationDate", "Producer", "Creator")),
-        "png": {"Software": None, "Description": fig.get_label() or None},
-    }
-    for path, (kind, texts) in zip(files, metadata.items(), strict=True):
-        with open_atomic_path(path) as temporary:
-            fig.savefig(temporary, format=kind, metadata=texts, bbox_inches="tight")
 
 
 def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
