@@ -34,8 +34,6 @@ _LATEX_MARKS = {
     "block_end_string": "%>",
     "variable_start_string": "<<",
     "variable_end_string": ">>",
-    "comment_start_string": "<#",
-    "comment_end_string": "#>",
 }
 
 
