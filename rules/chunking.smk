@@ -172,7 +172,7 @@ rule chunking_plans:
 
 
 rule chunking_perplexity:
-    """Tabulate and plot the perplexity of untrained chunk plans by the number of chunks."""
+    """Tabulate the perplexity of untrained plans, pruned layers included, and plot it by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
@@ -184,7 +184,7 @@ rule chunking_perplexity:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "models": SETTINGS.chunking.models,
             "texts": [*TEXTS, *(["written"] if SETTINGS.chunking.measures.written_tokens else [])],
@@ -194,7 +194,7 @@ rule chunking_perplexity:
 
 
 rule chunking_latency:
-    """Tabulate and plot the speedup of chunked models over the unchanged model."""
+    """Tabulate and plot the speedup of chunked and pruned models over the unchanged model."""
     input:
         scores="results/scores/latency.parquet",
     output:
@@ -206,29 +206,10 @@ rule chunking_latency:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={"models": SETTINGS.chunking.timed_models},
     script:
         "../workflow_scripts/studies/chunking/latency.py"
-
-
-rule chunking_pruning:
-    """Tabulate the perplexity cost and the speedup of pruning layers."""
-    input:
-        perplexity="results/scores/chunking.parquet",
-        latency="results/scores/latency.parquet",
-    output:
-        table=multiext("results/tables/chunking_pruning", ".csv", ".md", ".tex"),
-    log:
-        "logs/chunking_pruning.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments={"models": SETTINGS.chunking.models},
-    script:
-        "../workflow_scripts/studies/chunking/pruning.py"
 
 
 rule chunking_quality:
@@ -236,7 +217,7 @@ rule chunking_quality:
     input:
         stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
         mmlu="results/tables/mmlu_by_subject.csv",
-        latency="results/scores/latency.parquet" if SETTINGS.chunking.timed_models else [],
+        latency="results/tables/chunking_latency.csv" if SETTINGS.chunking.timed_models else [],
         records=RECORDS.get("mmlu", []),
     output:
         table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),
@@ -258,7 +239,6 @@ UNTRAINED_PLANS = [
     *(rules.chunking_plans.output if CHECKPOINTS else ()),
     *(rules.chunking_latency.output if SETTINGS.chunking.timed_models else ()),
     *(rules.chunking_perplexity.output if CHECKPOINTS else ()),
-    *(rules.chunking_pruning.output if CHECKPOINTS and SETTINGS.chunking.timed_models else ()),
 ]
 
 

@@ -50,7 +50,7 @@ rule mmlu_by_subject:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=3,
+        version=4,
         arguments={"checkpoints": MMLU_CHECKPOINTS},
     script:
         "../workflow_scripts/studies/mmlu/by_subject.py"

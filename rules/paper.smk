@@ -41,11 +41,8 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=7,
-        arguments={
-            "checkpoints": [name for name, table in MMLU_CHECKPOINTS.items() if table],
-            "runs": PUBLISHED_RUNS,
-        },
+        version=8,
+        arguments={"runs": PUBLISHED_RUNS},
     script:
         "../workflow_scripts/paper/protocol_differences.py"
 
@@ -55,7 +52,6 @@ rule reproduction:
     input:
         ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
         published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_TABLES],
-        protocols=SETTINGS.resource("published/protocols.yaml"),
         differences="results/tables/protocol_differences.csv",
     output:
         table=multiext("results/tables/reproduction", ".csv", ".md", ".tex"),
@@ -65,7 +61,7 @@ rule reproduction:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
         arguments={
             "comparison": {
                 "source": SETTINGS.source,
@@ -73,7 +69,7 @@ rule reproduction:
                 "mmlu": PUBLISHED_MMLU,
                 "prompts": {"checkpoint": PROMPTED, "runs": PUBLISHED_RUNS},
             },
-            "margins": SETTINGS.margins.model_dump(),
+            "margin": SETTINGS.margins.scores,
         },
     script:
         "../workflow_scripts/paper/reproduction.py"

@@ -94,7 +94,7 @@ rule prompt_runs:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "checkpoints": PROMPT_CHECKPOINTS,
             "runs": [

@@ -18,11 +18,7 @@ def read_results(folder: Path) -> dict[str, bytes]:
 
 def is_timed(path: Path) -> bool:
     """Return whether a result has timings, which differ between runs."""
-    has_times = path.stem in (
-        "chunking_pruning",
-        "chunking_quality",
-        "numbers",
-    )
+    has_times = path.stem in ("chunking_quality", "numbers")
     return has_times or "latency" in str(path) or "report" in path.parts
 
 

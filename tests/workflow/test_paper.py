@@ -12,7 +12,7 @@ from tests.workflow.snakemake import SMALL, count_jobs, run_snakemake
 pytestmark = pytest.mark.workflow
 
 # Files with measured times, which differ between runs.
-TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
+TIMED = ["chunking_latency", "chunking_quality", "numbers"]
 
 
 def test_report_is_complete(finished):

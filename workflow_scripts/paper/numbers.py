@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.words import CLEAR, joined
+from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.variance import RELIABLE
 
 
@@ -22,6 +22,6 @@ def compute_run_numbers(provenance: dict[str, Any]) -> Values:
         **studies.add_prefix("run."),
         "run.models": len(provenance["models"]),
         "run.commits": len(seen["commits"]),
-        "run.devices": joined(seen["devices"]) or "none",
+        "run.devices": ", ".join(seen["devices"]) or "none",
         "run.broken": len(provenance["broken"]),
     }

@@ -5,18 +5,18 @@ give equal bytes of both.
 """
 
 import base64
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_latex
-from workflow_scripts.core.files import read_png_description, write_json, write_text
+from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
@@ -28,14 +28,12 @@ from workflow_scripts.render.web.policy import policy
 PACKAGE = Path(__file__).parents[1]
 PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
 MAX_ROWS = 60  # per table in the paper
-MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
+MAX_WIDTH = 190  # characters that fit across a landscape page
 _LATEX_MARKS = {
     "block_start_string": "<%",
     "block_end_string": "%>",
     "variable_start_string": "<<",
     "variable_end_string": ">>",
-    "comment_start_string": "<#",
-    "comment_end_string": "#>",
 }
 
 
@@ -56,11 +54,7 @@ def read_content(
         paths = list(map(Path, chapters.get(key, [])))
         figures = {}
         for path in (path for path in paths if path.suffix == ".png"):
-            if sentence := read_png_description(path):
-                missing.append(f"Figure {path.stem}: {sentence}")
-            else:
-                names = filter(path.stem.endswith, captions)
-                figures[path] = captions[next(names)]
+            figures[path] = captions[next(filter(path.stem.endswith, captions))]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
@@ -92,10 +86,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
         autoescape=True,
         finalize=lambda value: clean_lines(value) if type(value) is str else value,
     )
-    environment.filters |= {
-        "embed": lambda png: f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}",
-        "link": lambda file, kind: f"../{file.parent.name}/{file.stem}.{kind}",
-    }
+    environment.filters["base64"] = lambda path: base64.b64encode(path.read_bytes()).decode()
     style = "".join((WEB / f"{name}.css").read_text("utf-8") for name in ("colours", "report"))
     script = (WEB / "report.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html.j2").render(
@@ -110,16 +101,16 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 
 def write_paper(path: Path, content: dict[str, Any]) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters |= {"tex": escape_latex, "layout": choose_layout}
-    write_text(path, environment.get_template("paper.tex.j2").render(content))
+    environment.filters["tex"] = escape_latex
+    text = environment.get_template("paper.tex.j2").render(content, fits_page=fits_page)
+    write_text(path, text)
 
 
-def choose_layout(table: ShownTable) -> str | None:
-    """Return upright or landscape for a table in the paper, or None if it is too wide or too long for a page."""
+def fits_page(table: ShownTable) -> bool:
+    """Return whether a table of the paper fits on a landscape page."""
     columns = zip(table.head, *table.rows, strict=True)
     width = sum(max(map(len, column)) + 2 for column in columns)
-    fitting = (name for name, limit in MAX_WIDTHS.items() if width <= limit)
-    return next(fitting, None) if len(table.rows) <= MAX_ROWS else None
+    return width <= MAX_WIDTH and len(table.rows) <= MAX_ROWS
 
 
 def main(
@@ -149,9 +140,8 @@ def main(
     write_json(numbers, values)
     write_json(provenance, origin)
     texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in captions}
-    with sources.open(encoding="utf-8", newline="") as lines:
-        content = {"sources": list(csv.DictReader(lines)), "pages": pages, "provenance": origin}
-    content |= read_content(values, chapters, texts)
+    content = read_content(values, chapters, texts) | {"pages": pages, "provenance": origin}
+    content["sources"] = pd.read_csv(sources).to_dict("records")
     write_page(page, content)
     write_paper(paper, content)
 

@@ -1,4 +1,4 @@
-"""Write the table that compares all published numbers with ours, and a shorter form for readers."""
+"""Write the table that compares all published numbers with ours."""
 
 from pathlib import Path
 from typing import Any
@@ -6,13 +6,12 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
+from workflow_scripts.paper.protocol_differences import withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     GENERATED,
     LIMIT,
-    NOT_COMPARABLE,
     judge_numbers,
 )
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
@@ -23,53 +22,36 @@ from workflow_scripts.studies.ranking.errors import estimate_reruns
 NOTE = (
     "Each published number beside ours, as a fraction. z: difference over its standard error; below"
     f" {LIMIT:.0f} in size no difference is shown, and at most {BY_LUCK:.0%} of equal numbers exceed it by chance."
-    " Agrees: the 90% interval of the difference is within the margin, {scores:g} points for scores and {ranks} ranks;"
-    " other numbers without a shown difference are inconclusive. Would show: the smallest difference detectable with a"
-    " power of 80%. The standard error of a fine-tuned score is estimated from the authors' two releases; elsewhere it"
-    " has the sampling of items in both runs, which is conservative since the items are the same. Where none was"
-    " published, ours stands for both. A rank differs where it is outside of our interval. Other protocol: the"
-    " difference, and what differs (table protocol_differences). Numbers that were not measured, for one reason, share"
-    " a line; the CSV has each."
+    " Agrees: the 90% interval of the difference is within the margin, {:g} points; other numbers without a shown"
+    " difference are inconclusive. Would show: the smallest difference detectable with a power of 80%. The standard"
+    " error of a fine-tuned score is estimated from the authors' two releases; elsewhere it has the sampling of items"
+    " in both runs, which is conservative since the items are the same. Where none was published, ours stands for both."
+    " Other protocol: the difference, and what differs (table protocol_differences). Numbers that were not measured"
+    " here are in the CSV alone."
 )
-
-
-def merge_absent(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the displayed rows: numbers that were not measured, for one reason, share a row."""
-    is_absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
-    table = table.assign(
-        what=table["item"].str.replace("_", " ") + ", " + table["metric"],
-        verdict=table["verdict"] + (": " + table["because"]).fillna(""),
-    )
-    ranks = table.loc[table["metric"] == "rank", ["published", "ours"]].map("{:g}".format)
-    table[["published", "ours"]] = ranks.combine_first(table[["published", "ours"]])
-    groups = table[is_absent].groupby(["source", "verdict"], sort=False)
-    merged = groups.agg(models=("of", "nunique"), what=("what", "size")).reset_index()
-    merged["of"] = (merged["models"].astype(str) + " models").where(merged["models"] > 1)
-    merged["what"] = merged["what"].map("{:,d} numbers".format)
-    return pd.concat([table[~is_absent], merged])
 
 
 _SHOWN = {
     "Published in": "{source}",
     "Of": "{of}",
-    "What": "{what}",
-    "Published": "{published:.3f} ± {published_stderr:.3f}",
-    "Ours": "{ours:.3f} ± {ours_stderr:.3f}",
+    "What": "{item}, {metric}",
+    "Published": "{published:.3g} ± {published_stderr:.2g}",
+    "Ours": "{ours:.3g} ± {ours_stderr:.2g}",
     "Difference": "{difference:+.3f}",
     "z": "{z:+.1f}",
     "Would show": "{smallest:.3f}",
     "Verdict": "{verdict}",
+    "Because": "{because}",
 }
 
 
 def main(
     published: list[Path],
     ours: list[Path],
-    protocols: Path,
     differences: Path,
     table: list[Path],
     comparison: dict[str, Any],
-    margins: dict[str, float],
+    margin: float,
 ) -> None:
     """Compare each published number with ours; `ours` are our tables that exist.
 
@@ -91,11 +73,11 @@ def main(
     )
     if comparison["source"] == "miniature":
         rows["because"] = GENERATED
-    known = read_table(differences).fillna("")
-    results = withhold_verdicts(judge_numbers(rows, margins), known, read_protocols(protocols))
-    note = NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"])
+    results = withhold_verdicts(judge_numbers(rows, margin), read_table(differences))
+    note = NOTE.format(100 * margin)
     title = "Reproduction of published numbers"
-    write_table(results, table, title=title, note=note, shown=_SHOWN, rows=merge_absent(results))
+    measured = results[results["ours"].notna()]
+    write_table(results, table, title=title, note=note, shown=_SHOWN, rows=measured)
 
 
 if "snakemake" in globals():

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +39,20 @@ def _pyplot():
 
 @contextmanager
 def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
-    """Yield a figure with one axes or a grid of axes in the project's style, and save it on exit."""
+    """Yield a figure with one axes or a grid of axes in the project's style, and save it as PDF and PNG.
+
+    The files have no date or version, so that equal figures have equal bytes.
+    """
     plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **grid)
         try:
             yield fig, axes
-            save_both(fig, files)
+            png_texts = {"Software": None, "Description": fig.get_label() or None}
+            texts = [dict.fromkeys(("CreationDate", "Producer", "Creator")), png_texts]
+            for path, kind, metadata in zip(files, ("pdf", "png"), texts, strict=True):
+                with open_atomic_path(path) as temporary:
+                    fig.savefig(temporary, format=kind, metadata=metadata, bbox_inches="tight")
         finally:
             plt.close(fig)
 
@@ -58,18 +64,16 @@ def rule(axes, axis: str, **style: Any) -> None:
 
 
 def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
-    """Make the x axis logarithmic, and choose its ticks by its width and the data drawn so far."""
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+    """Make the x axis logarithmic, with three labels a decade if the data drawn so far span less than two."""
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")
     low, high = axes.xaxis.get_data_interval()
-    # A decade has three labels of up to six digits, each of which takes two tick spaces.
-    has_room = 6 * log10(high / low) <= axes.xaxis.get_tick_space()
-    decades = LogLocator(subs=(1, 2, 5) if has_room else (1,))
-    axes.xaxis.set_major_locator(MaxNLocator("auto") if high < 4 * low else decades)
+    if high < 100 * low:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     if write:
         axes.xaxis.set_major_formatter(lambda value, _: write(value))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
@@ -79,24 +83,6 @@ def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
         return dict(zip(models, PALETTE, strict=False))
     ramp = _pyplot().get_cmap("viridis")
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
-
-
-def save_both(fig, files: Sequence[Path]) -> None:
-    """Save the figure as PDF and PNG without date or version, so that equal figures have equal bytes.
-
-    The saved area is enlarged if a label would be cut off.
-    """
-    from matplotlib.transforms import Bbox
-
-    fig.draw_without_rendering()  # computes the layout
-    size = Bbox.union([fig.bbox_inches, fig.get_tightbbox()])
-    metadata = {
-        "pdf": dict.fromkeys(("CreationDate", "Producer", "Creator")),
-        "png": {"Software": None, "Description": fig.get_label() or None},
-    }
-    for path, (kind, texts) in zip(files, metadata.items(), strict=True):
-        with open_atomic_path(path) as temporary:
-            fig.savefig(temporary, format=kind, metadata=texts, bbox_inches=size)
 
 
 def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
@@ -112,28 +98,7 @@ def draw_placeholder(axes, sentence: str) -> None:
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
-def draw_legend_below(fig, axes, ncols: int, **how: Any) -> None:
-    """Place the legend below the figure, in at most `ncols` columns, fewer if they exceed its width."""
+def draw_legend_below(fig, axes, ncols: int) -> None:
+    """Place the legend of the axes below the figure."""
     handles, names = axes.get_legend_handles_labels()
-    for count in range(ncols, 0, -1):
-        legend = fig.legend(handles, names, loc="outside lower center", ncols=count, **how)
-        if count == 1 or legend.get_window_extent().width <= fig.bbox.width:
-            return
-        legend.remove()
-
-
-def save_lines(
-    table: pd.DataFrame,
-    shown: str,
-    draw: Callable[[Any, pd.DataFrame], None],
-    files: Sequence[Path],
-    height: float = 3.6,
-) -> None:
-    """Save a figure that `draw` fills, with a legend below; a placeholder if the column `shown` has no value."""
-    with drawing(files, 6.5, height) as (fig, axes):
-        if table[shown].isna().all():
-            draw_placeholder(axes, "No value: all cells of this figure failed.")
-        else:
-            draw(axes, table)
-            axes.set_axisbelow(True)
-            draw_legend_below(fig, axes, 2)
+    fig.legend(handles, names, loc="outside lower center", ncols=ncols)

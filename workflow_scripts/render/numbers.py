@@ -19,20 +19,12 @@ def select_computed(values: Values) -> Values:
     return {name: value for name, value in cells.items() if value is not None}
 
 
-def format_percent(value: float) -> str:
-    """Format as a percentage without decimals, or with one where rounding would give 0% or 100% wrongly."""
-    digits = 1 if f"{value:.0%}" in ("0%", "100%") and value not in (0, 1) else 0
-    return f"{value:.{digits}%}"
-
-
 # The filters of a chapter's template, and formats of a table's cells; `fixed` takes a Python format such as ".2f".
 FORMATS: dict[str, Callable[..., str]] = {
     "count": "{:,.0f}".format,
     "fixed": text.fixed,
     "milliseconds": lambda seconds: f"{1000 * seconds:.1f}",
-    "percent": format_percent,
-    "p": lambda value: text.format_p_value(value, "<"),
+    "percent": lambda share: f"{100 * share:.3g}%",
     "p_value": text.format_p_value,
     "perplexity": text.perplexity,
-    "points": lambda share: text.fixed(share, ".1%").rstrip("%"),
 }

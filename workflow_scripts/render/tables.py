@@ -4,7 +4,7 @@ A script calls `write_table`. The report reads the Markdown file with `read_mark
 CSV file with `read_table`.
 """
 
-import re
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,13 +133,8 @@ def _convert_column(column: pd.Series) -> pd.Series:
 
 def read_markdown(path: Path) -> ShownTable:
     """Read a Markdown table of `write_table`."""
-    text = path.read_text(encoding="utf-8")
-    title, rest = text.removeprefix("# ").split("\n", 1)
-    note, _, table = rest.partition("\n\n| ")
-    head, rule, *rows = (_split_row(line) for line in f"| {table}".splitlines() if line)
-    return ShownTable(title, note.strip(), head, [cell.endswith(":") for cell in rule], rows)
-
-
-def _split_row(line: str) -> list[str]:
-    cells = re.findall(r"((?:\\.|[^|\\])*)\|", line[1:])
-    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in cells]
+    heading, note, text = path.read_text(encoding="utf-8").split("\n\n", 2)
+    lines = csv.reader(text.splitlines(), delimiter="|", escapechar="\\", quoting=csv.QUOTE_NONE)
+    head, rule, *rows = ([cell.strip() for cell in line[1:-1]] for line in lines)
+    right = [cell.endswith(":") for cell in rule]
+    return ShownTable(heading.removeprefix("# "), note, head, right, rows)

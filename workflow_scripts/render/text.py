@@ -13,5 +13,5 @@ def perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 
-def format_p_value(value: float, below: str = "below") -> str:
-    return f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
+def format_p_value(value: float) -> str:
+    return "below 0.001" if value < 0.001 else f"{value:.3f}"

@@ -17,46 +17,37 @@ BY_LUCK = 0.05  # largest fraction of equal numbers with the verdict "differs"; 
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
-_JUDGED = ["difference", "error", "z", "farthest", "smallest"]
+_JUDGED = ["difference", "error", "z", "smallest"]
 _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
 
 
-def judge_numbers(rows: pd.DataFrame, margins: dict[str, float]) -> pd.DataFrame:
+def judge_numbers(rows: pd.DataFrame, margin: float) -> pd.DataFrame:
     """Compare published numbers with ours: the difference, z and a verdict for each row.
 
     A row has the published number, ours, their standard errors, and `because` if they cannot be compared. `error` is
     the standard error of the difference between two runs on the same items, if known. Otherwise it is computed from
     both standard errors, and ours replaces a missing published one. A difference within the rounding of the published
-    number (`printed_to`) counts as 0. A rank has no standard error: it differs if it is outside our interval, from
-    `low` to `high`. `farthest` is the end of the difference's 90% interval that is farther from 0; numbers agree if it
-    is within the margin of scores or of ranks. `smallest` is the difference that is detected with 80% power.
+    number (`printed_to`) counts as 0. Numbers agree if the 90% interval of their difference is within the margin.
+    `smallest` is the difference that is detected with 80% power.
     """
-    table = rows.reindex(columns=[*_COLUMNS, "low", "high", "printed_to"])
-    numbers = [*_NUMBERS, "n", *_JUDGED, "low", "high", "printed_to"]
+    table = rows.reindex(columns=[*_COLUMNS, "printed_to"])
+    numbers = [*_NUMBERS, "n", *_JUDGED, "printed_to"]
     table[numbers] = table[numbers].apply(pd.to_numeric)
-    published, low, high = table["published"], table["low"], table["high"]
-    is_rank = table["metric"] == "rank"
-    is_measured = table["ours"].notna() & (~is_rank | low.notna() & high.notna())
     stderr = table["ours_stderr"]
     error = table["error"].fillna(np.hypot(stderr, table["published_stderr"].fillna(stderr)))
     because = table["because"].astype(object)
-    because = because.mask(because.isna() & ~is_measured, NOT_MEASURED)
-    because = because.mask(because.isna() & ~is_rank & error.isna(), "ours has no standard error")
-    difference = (table["ours"] - published).where(because.isna() & ~is_rank)
+    because = because.mask(because.isna() & table["ours"].isna(), NOT_MEASURED)
+    because = because.mask(because.isna() & error.isna(), "ours has no standard error")
+    difference = (table["ours"] - table["published"]).where(because.isna())
     error = error.where(difference.notna())
     z = (difference / error).mask(difference.abs() <= table["printed_to"] / 2 + 1e-12, 0.0)
-    reach = np.maximum((low - published).abs(), (high - published).abs()).where(because.isna())
-    farthest = (difference.abs() + WITHIN * error).mask(is_rank, reach)
-    differs = (z.abs() >= LIMIT) | is_rank & ~published.between(low, high)
-    margin = np.where(is_rank, margins["ranks"], margins["scores"])
     verdict = np.select(
-        [because.notna(), differs, farthest <= margin],
+        [because.notna(), z.abs() >= LIMIT, difference.abs() + WITHIN * error <= margin],
         [NOT_COMPARABLE, DIFFERS, AGREES],
         INCONCLUSIVE,
     )
-    judged = {"difference": difference, "error": error, "z": z, "farthest": farthest}
-    judged |= {"smallest": (LIMIT + POWER) * error, "verdict": verdict, "because": because}
-    return table.assign(**judged)[_COLUMNS]
+    judged = {"difference": difference, "error": error, "z": z, "smallest": (LIMIT + POWER) * error}
+    return table.assign(**judged, verdict=verdict, because=because)[_COLUMNS]
 
 
 def compute_repeat_error(n: int, step: float) -> float:

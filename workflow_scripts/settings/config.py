@@ -12,7 +12,7 @@ from workflow_scripts.settings.imports import Imports
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import ModelName, PlainPath
 from workflow_scripts.settings.prompts.section import Prompts
-from workflow_scripts.settings.section import Count, NonNegative, Section
+from workflow_scripts.settings.section import Count, Section
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.suite import Suite
 from workflow_scripts.settings.training import Training
@@ -27,12 +27,10 @@ class Hub(Section):
 
 
 class Margins(Section):
-    """A number agrees where its difference surely lies within these, and is inconclusive where it may not."""
+    """A number agrees where its difference surely lies within this, and is inconclusive where it may not."""
 
     scores: float = Field(gt=0, lt=1)
     """Of scores, in the units of the metric: 0.02 is two points."""
-    ranks: NonNegative
-    """Of ranks on the leaderboard."""
 
 
 class Miniature(Section):

@@ -12,15 +12,11 @@ from tests.records import record_fields
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.cells import harmony_cells
-from workflow_scripts.paper.protocol_differences import (
-    compute_differences,
-    read_protocols,
-    withhold_verdicts,
-)
+from workflow_scripts.paper.protocol_differences import compute_differences, withhold_verdicts
 from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
-PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
+PROTOCOLS = yaml.safe_load((ROOT / "resources/published/protocols.yaml").read_text("utf-8"))
 QWEN = "Qwen/Qwen2-0.5B"
 
 
@@ -48,12 +44,9 @@ def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.
     params = request.to_params() | changes.pop("request", {})
     if request.recipe:
         changes["keys"] = request.recipe.model_dump(mode="json") | changes.get("keys", {})
-    return find_decisive(make_record(task, params, name=protocol, **changes), task)
-
-
-def find_decisive(record: Record, item: str) -> pd.DataFrame:
-    table = compute_differences([(record, item)] * 2, PROTOCOLS)
-    return table[table["decides"] == "yes"]
+    record = make_record(task, params, name=protocol, **changes)
+    table = compute_differences([record], PROTOCOLS, {})
+    return table[table["because"].isna()]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +54,7 @@ def find_decisive(record: Record, item: str) -> pd.DataFrame:
     [
         ({}, {}),
         ({"protocol": DIRECT, "dtype": "bfloat16"}, {"number format of the test": "bfloat16"}),
-        ({"keys": {"precision": "auto"}}, {}),
-        ({"keys": {"learning_rate": 1e-4}}, {"training: learning_rate": "0.0001"}),
+        ({"keys": {"learning_rate": 1e-4}}, {"training: learning rate": "0.0001"}),
         ({"model": "google/gemma-2b"}, {"attention": "sdpa"}),
         ({"task": "medmcqa"}, {"split to choose the epoch on": "held_out_of_training"}),
         ({"request": {"draws": "own"}}, {"draws of test, training and held-out items": "own"}),
@@ -77,7 +69,7 @@ def test_record_differences(changes, expected):
 def test_configured_recipes_match_published_protocols():
     exact = load_config("paper_exact")
     facts = PROTOCOLS["harmony"]["facts"]
-    decisive = {fact.get("key", ""): fact["is"] for fact in facts if "decides" not in fact}
+    decisive = {fact.get("key", ""): fact["is"] for fact in facts if "because" not in fact}
     recipe = exact.task_recipe.model_dump(mode="json")
     keys = {f"training.keys.{key}": value for key, value in recipe.items()}
     assert {"training.keys.lora_rank", "training.keys.epochs"} < keys.keys() & decisive.keys()
@@ -91,13 +83,13 @@ def test_configured_recipes_match_published_protocols():
 
 
 def test_difference_withholds_affected_verdicts():
-    cases = [("score", "rte"), ("score", "sst2"), (DIRECT, "rte"), ("rank", "rank")]
+    cases = [("score", "rte"), ("score", "sst2"), (DIRECT, "rte")]
     row = {"source": "harmony_leaderboard", "of": QWEN, "difference": 0.01, "z": 0.4}
     rows = [
         row | {"metric": metric, "item": item, "verdict": AGREES, "because": None}
         for metric, item in cases
     ]
-    table = withhold_verdicts(pd.DataFrame(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
-    assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES, OTHER_PROTOCOL]
+    table = withhold_verdicts(pd.DataFrame(rows), run_exact(keys={"epochs": 3}))
+    assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES]
     assert table.loc[0, "because"] == "training: epochs (3 here, 5 there)"
-    assert table["z"].isna().tolist() == [True, False, False, True]
+    assert table["z"].isna().tolist() == [True, False, False]

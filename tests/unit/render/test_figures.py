@@ -10,7 +10,7 @@ from workflow_scripts.render.figures import draw_placeholder, drawing, set_log_a
 from workflow_scripts.render.text import perplexity
 
 
-@pytest.mark.parametrize(("high", "width"), [(1.3, 6.5), (4.5, 2.3), (20_000, 2.3)])
+@pytest.mark.parametrize(("high", "width"), [(4.5, 2.3), (20_000, 2.3)])
 def test_log_axis_labels_stand_apart(tmp_path, high, width):
     files = [tmp_path / "figure.pdf", tmp_path / "figure.png"]
     with drawing(files, width, 2) as (fig, axes):

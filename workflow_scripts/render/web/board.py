@@ -5,7 +5,6 @@ nodes. As a second defence, the Content-Security-Policy allows only the page's o
 requests, and Trusted Types prevent text from becoming HTML.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +18,6 @@ from workflow_scripts.render.web.policy import policy
 HERE = Path(__file__).parent
 Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
 
-_SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
 _TEXT = {"formatter": "text", "sorter": "alphanum", "headerFilter": "input"}
 _NUMBER = {
     "formatter": "number",
@@ -102,7 +100,7 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
 
 
 def _read_text(name: str) -> str:
-    return _SOURCE_MAP.sub("", (HERE / name).read_text(encoding="utf-8"))
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def _describe_tab(tab: Tab) -> dict[str, Any]:

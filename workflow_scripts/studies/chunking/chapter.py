@@ -6,8 +6,9 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.studies.chunking.frame import TEXT
-from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
+from workflow_scripts.render.words import CLEAR
+from workflow_scripts.stats.proportions import compute_baseline_z
+from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
 
 def get_quality_numbers(table: pd.DataFrame) -> Values:
@@ -23,42 +24,19 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
     untrained = str(replace(checkpoint, stages=()))
     for key, name in (("best", best), ("before", untrained), ("whole", checkpoint.model)):
         values[f"chunking.{key}_wikitext"] = table["perplexity"].get(name)
-        values[f"chunking.{key}_wikitext_stderr"] = table["perplexity_stderr"].get(name)
     return values
 
 
-def get_ratio_numbers(table: pd.DataFrame) -> Values:
-    """Return the smallest and the largest ratio of perplexities."""
-    chunked = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
-    if chunked.empty:
-        return {}
-    least = chunked.loc[chunked["ratio"].idxmin()]
-    most = chunked.loc[chunked["ratio"].idxmax()]
-    return {
-        "chunking.ratio_least": least["ratio"],
-        "chunking.ratio_least_chunks": least["chunks"],
-        "chunking.ratio_most": most["ratio"],
-        "chunking.ratio_most_chunks": most["chunks"],
-    }
+def get_mmlu_numbers(table: pd.DataFrame) -> Values:
+    """Count the models that exceed the baseline of MMLU, under each metric."""
+    micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # without failed cells
+    questions, baseline = micro["n"].max(), micro["baseline"].max()
+    values = {"mmlu.models": len(micro), "mmlu.questions": questions, "mmlu.baseline": baseline}
+    for metric in METRICS:
+        error = micro[f"{metric}_stderr"]
+        z = compute_baseline_z(micro[metric], error, micro["baseline"], micro["n"])
+        values[f"mmlu.{metric}_clear"] = (z >= CLEAR).sum()
+    return values
 
 
-def get_speedup_numbers(table: pd.DataFrame) -> Values:
-    """Return the plan with the fastest generation with fused chunks on one device."""
-    fused = table[(table["way"] == "fused") & (table["devices"] == 1)]
-    fused = fused.dropna(subset=["token_faster"])
-    if fused.empty:
-        return {}
-    fastest = fused.loc[fused["token_faster"].idxmax()]
-    return {
-        "chunking.fastest": fastest["model"] + fastest["variant"],
-        "chunking.fastest_batch": fastest["batch"],
-        "chunking.fastest_speedup": fastest["token_faster"],
-    }
-
-
-NUMBERS: Numbers = {
-    "chunking_quality": get_quality_numbers,
-    "chunking_perplexity": get_ratio_numbers,
-    "chunking_latency": get_speedup_numbers,
-    "mmlu_by_subject": compute_mmlu_numbers,
-}
+NUMBERS: Numbers = {"chunking_quality": get_quality_numbers, "mmlu_by_subject": get_mmlu_numbers}

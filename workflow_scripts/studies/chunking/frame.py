@@ -1,10 +1,18 @@
-"""Reshape the scores of untrained chunk plans for tables and figures."""
+"""Reshape the scores of untrained chunk plans for tables, and plot them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
+from workflow_scripts.render.figures import (
+    draw_legend_below,
+    draw_placeholder,
+    drawing,
+    pick_model_colours,
+    rule,
+)
 
 TEXT = "wikitext"  # the text on which pruned and trained models are compared
 USUAL_ADAPTERS = "adapters"  # as wide as the model
@@ -25,10 +33,9 @@ def pivot_metrics(
     return values.join(errors.add_suffix("_stderr")).reset_index()
 
 
-def parse_plans(plans: pd.Series) -> pd.DataFrame:
-    """Parse chunks and layers of each plan: 4 and 6 for `k4m6-sequential`; the unchanged model is one chunk."""
-    shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers_per_chunk>\d+)").astype(int)
-    return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
+def count_chunks(plans: pd.Series) -> pd.Series:
+    """Count the chunks of each plan: 4 for `k4m6-sequential`, 1 for the unchanged model and for pruned layers."""
+    return plans.str.extract(r"k(\d+)m", expand=False).fillna("1").astype(int).clip(lower=1)
 
 
 def name_variants(rows: pd.DataFrame) -> pd.Series:
@@ -40,11 +47,25 @@ def name_variants(rows: pd.DataFrame) -> pd.Series:
     return "@" + plans + marks.mask((plans == UNCHANGED) | plans.str.startswith("prune"), "")
 
 
-def set_doubling_axis(axes, values: pd.Series) -> None:
-    """Set a log2 x axis with a tick at each value, and draw a line at y = 1, the unchanged model."""
-    axes.axhline(1, color="0.6", linewidth=0.8)
-    axes.set_xscale("log", base=2)
-    ticks = sorted(set(values))
-    axes.set_xticks(ticks, [str(tick) for tick in ticks])
-    axes.minorticks_off()
-    axes.grid()
+def plot_lines(
+    table: pd.DataFrame, x: str, y: str, files: Sequence[Path], yscale: str, labels: Sequence[str]
+) -> None:
+    """Plot `y`, 1 for the unchanged model, by `x` on a log2 axis, with a line for each `name`."""
+    table = table.dropna(subset=["name", x, y])
+    with drawing(files, 6.5, 4.2) as (fig, axes):
+        if table.empty:
+            draw_placeholder(axes, "No value: all cells of this figure failed.")
+            return
+        colours = pick_model_colours(table["name"])
+        for name, line in table.groupby("name", sort=False):
+            label = f"{name} (n = {line['n'].max()})"
+            axes.plot(line[x], line[y], "o-", markersize=4, color=colours[name], label=label)
+        axes.axhline(1, color="0.6", linewidth=0.8)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(table[x], table[x].astype(str))
+        axes.minorticks_off()
+        axes.set_yscale(yscale)
+        axes.set_xlabel(labels[0])
+        axes.set_ylabel(labels[1])
+        rule(axes, "both")
+        draw_legend_below(fig, axes, 2)

@@ -1,37 +1,35 @@
-"""Tabulate the speedup of chunked models at prefill and at generation over the unchanged model."""
+"""Tabulate the speedup of chunked and pruned models at prefill and at generation over the unchanged model."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
-    USUAL_ADAPTERS,
     name_variants,
-    parse_plans,
     pivot_metrics,
-    set_doubling_axis,
+    plot_lines,
 )
 
 NOTE = (
     "Median milliseconds ± half the interquartile range over n rounds, in which the unchanged model and each way of"
-    " running the plan alternate, on untrained weights. Aggregation and adapters: with residual (or mean) and none, the"
-    " layers alone; the others are as the checkpoints of the config. Devices: the number that the chunks were spread"
+    " running the variant alternate, on untrained weights. Variant prune3-5: without layers 3 and 5, counted from 1."
+    " Devices: the number that the chunks were spread"
     " over, with a thread for each; the unchanged model always runs on one. Reading: prefill of all prompts, in"
     " batches; writing: one more token for each. Fused: the chunks' layers of one device run as one; loop: one after"
     " the other. Faster: the unchanged model's median over this one's."
 )
 _METRICS = ["prefill_seconds", "prefill_seconds_spread", "token_seconds", "token_seconds_spread"]
-_COLUMNS = ["model", "variant", "plan", "aggregation", "adapters", "chunks", "layers_per_chunk"]
-_COLUMNS += ["batch", "way", "devices", "prefill_seconds", "prefill_seconds_spread"]
-_COLUMNS += ["prefill_faster", "token_seconds", "token_seconds_spread", "token_faster", "n"]
-_COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
+_COLUMNS = ["model", "variant", "batch", "way", "devices", *_METRICS[:2], "prefill_faster"]
+_COLUMNS += [*_METRICS[2:], "token_faster", "n"]
 
 
-def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
+def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
+    """Compute times and speedup of each variant, execution and batch size over the unchanged model of the same rounds.
+
+    A model with a failed cell has an empty row.
+    """
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
     rows = pivot_metrics(scores, _METRICS, varied)
     rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
@@ -39,25 +37,15 @@ def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
     seconds = rows[["prefill_seconds", "token_seconds"]]
     unchanged = seconds.where(rows["way"] == "unchanged").groupby(group, dropna=False)
     rows[["prefill_faster", "token_faster"]] = unchanged.transform("max") / seconds
-    return rows.assign(variant=name_variants(rows))
-
-
-def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
-    """Compute the times of all plans with chunks; a model with a failed cell has an empty row."""
-    rows = compute_speedups(scores)
-    rows = rows[rows["plan"].str.startswith("k")]
-    rows = rows.join(parse_plans(rows["plan"]))
+    rows = rows.assign(variant=name_variants(rows))
     rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
-    order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
-    rows = rows.sort_values(order)[_COLUMNS].reset_index(drop=True)
-    return rows.astype(dict.fromkeys(_COUNTS, "Int64"))
+    rows = rows.sort_values(["model", "variant", "batch", "devices", "way"])[_COLUMNS]
+    return rows.astype(dict.fromkeys(["batch", "devices", "n"], "Int64")).reset_index(drop=True)
 
 
 _SHOWN = {
     "Model": "{model}",
-    "Plan": "{plan}",
-    "Aggregation": "{aggregation}",
-    "Adapters": "{adapters}",
+    "Variant": "{variant}",
     "Batch": "{batch}",
     "Way": "{way}",
     "Devices": "{devices}",
@@ -69,33 +57,16 @@ _SHOWN = {
 }
 
 
-def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the generation speedup by batch size: a line per variant, execution and number of devices."""
-    rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
-    names = rows["variant"]
-    if rows["model"].nunique() > 1:
-        names = rows["model"] + names
-    if (rows["devices"] > 1).any():
-        names = names + ", devices: " + rows["devices"].astype(str)
-    colours = pick_model_colours(names)
-    for (name, way), line in rows.groupby([names, rows["way"]], sort=False):
-        style = {"color": colours[name], "marker": "o", "markersize": 4}
-        style["linestyle"] = "-" if way == "fused" else "--"
-        axes.plot(line["batch"], line["token_faster"], label=f"{name}, {way}", **style)
-    set_doubling_axis(axes, rows["batch"])
-    axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("speedup at generation over the unchanged model")
-
-
 def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:
     """Write the table and the figure."""
     rows = compute_latency(pd.read_parquet(scores), models)
-    title = "Latency of chunked models"
-    adapters = rows["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
-    shown = _SHOWN | {"Adapters": adapters.where(rows["plan"].notna())}
-    write_table(rows, table, title=title, note=NOTE, shown=shown)
-    save_lines(rows, "token_faster", _draw, figure, height=4.2)
+    title = "Latency of chunked and pruned models"
+    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
+    fused = rows[rows["way"] == "fused"]
+    devices = (", devices: " + fused["devices"].astype(str)).where(fused["devices"] > 1, "")
+    lines = fused.assign(name=fused["model"].str.rpartition("/")[2] + fused["variant"] + devices)
+    labels = "batch size (medians of n rounds)", "speedup at generation"
+    plot_lines(lines, "batch", "token_faster", figure, "linear", labels)
 
 
 if "snakemake" in globals():

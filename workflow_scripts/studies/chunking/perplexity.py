@@ -1,4 +1,4 @@
-"""Tabulate the perplexity of untrained models with layers in parallel chunks."""
+"""Tabulate the perplexity of untrained models with layers in parallel chunks, or without some layers."""
 
 from pathlib import Path
 
@@ -6,40 +6,34 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import parse_plans, pivot_metrics, set_doubling_axis
+from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, plot_lines
 from workflow_scripts.studies.training.stages import name_texts
 
 NOTE = (
     "Perplexity ± standard error over n windows of wikitext, or n responses of Magpie, zero-shot, with consecutive"
     " layers in parallel chunks; the same weights throughout, no training. Aggregation mean: the mean of the chunks'"
     " outputs, as published; residual: the shared input plus the sum of the chunks' changes. Ratio: to the unchanged"
-    " model. Written: the answers of each plan to n prompts, scored by the unchanged model."
+    " model. Plan prune3-5: without layers 3 and 5, counted from 1. Written: the answers of each plan to n prompts,"
+    " scored by the unchanged model."
 )
 _METRICS = ["perplexity", "bits_per_byte"]
 _COLUMNS = ["model", "task", "chunks", "plan", "aggregation", "perplexity", "perplexity_stderr"]
 _COLUMNS += ["bits_per_byte", "ratio", "n"]
 
 
-def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
-    """Build a row for each model, text and plan; each difficulty of a task is a separate text."""
-    rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
-    return rows.assign(task=name_texts(rows))
-
-
 def compute_perplexity(scores: pd.DataFrame, models: list[str], texts: list[str]) -> pd.DataFrame:
-    """Compute the perplexity of each sequential plan; a failed cell (model and text) has an empty row."""
+    """Compute the perplexity of each plan; a failed cell (model and text) has an empty row."""
     keys = ["model", "task"]
-    rows = pivot_perplexity(scores)
-    rows = rows[~rows["plan"].str.startswith("prune")]
+    rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
+    rows = rows.assign(task=name_texts(rows))
     unchanged = rows["perplexity"].where(rows["plan"] == UNCHANGED)
     unchanged = unchanged.groupby([rows[key] for key in keys]).transform("max")
-    chunks = parse_plans(rows["plan"])["chunks"]
-    rows = rows.assign(ratio=rows["perplexity"] / unchanged, chunks=chunks)
+    rows = rows.assign(ratio=rows["perplexity"] / unchanged, chunks=count_chunks(rows["plan"]))
     expected = pd.MultiIndex.from_product([models, texts], names=keys).to_frame(index=False)
     rows = expected.merge(rows, how="outer", on=keys)
-    rows = rows.sort_values([*keys, "aggregation", "chunks"], na_position="first")[_COLUMNS]
+    order = [*keys, "aggregation", "chunks", "perplexity"]
+    rows = rows.sort_values(order, na_position="first")[_COLUMNS]
     return rows.astype({"chunks": "Int64", "n": "Int64"}).reset_index(drop=True)
 
 
@@ -56,30 +50,20 @@ _SHOWN = {
 }
 
 
-def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the ratio to the unchanged model by the number of chunks, a line for each aggregation and text."""
-    lines = table.dropna(subset=["ratio", "aggregation"])
-    names = lines["aggregation"] + " · " + lines["task"]
-    if lines["model"].nunique() > 1:
-        names = lines["model"] + " · " + names
-    colours = pick_model_colours(names)
-    for name, line in lines.groupby(names, sort=False):
-        style = {"color": colours[name], "marker": "o", "markersize": 4}
-        axes.plot(line["chunks"], line["ratio"], label=f"{name} (n = {line['n'].max()})", **style)
-    axes.set_yscale("log")
-    set_doubling_axis(axes, table["chunks"].dropna())
-    axes.set_xlabel("chunks of consecutive layers, in parallel")
-    axes.set_ylabel("perplexity relative to the unchanged model")
-
-
 def main(
     scores: Path, table: list[Path], figure: list[Path], models: list[str], texts: list[str]
 ) -> None:
     """Write the table and the figure."""
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
-    title = "Perplexity of untrained sequential plans"
+    title = "Perplexity of untrained plans"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    save_lines(rows, "ratio", _draw, figure)
+    names = rows["model"].str.rpartition("/")[2]
+    lines = rows.assign(name=names + " · " + rows["aggregation"] + " · " + rows["task"])
+    labels = (
+        "chunks of consecutive layers, in parallel",
+        "perplexity relative to the unchanged model",
+    )
+    plot_lines(lines, "chunks", "ratio", figure, "log", labels)
 
 
 if "snakemake" in globals():

@@ -15,10 +15,8 @@ NOTE = (
     " of the fused execution from the plain loop, and from the base model, which is 0 where the plan is"
     " the unchanged model."
 )
-_COLUMNS = ["model", "variant", "plan", "depth", "layers", "parameters", "new_parameters"]
-_COLUMNS += ["fused_from_loop", "fused_from_base", "dtype"]
-
-
+_COLUMNS = ["model", "variant", "plan", "depth", "parameters", "new_parameters"]
+_COLUMNS += ["fused_from_loop", "fused_from_base"]
 _SHOWN = {
     "Model": "{model}",
     "Variant": "{variant}",

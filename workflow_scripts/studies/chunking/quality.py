@@ -21,7 +21,6 @@ from workflow_scripts.render.figures import (
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import perplexity
 from workflow_scripts.studies.chunking.frame import TEXT
-from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -32,8 +31,6 @@ NOTE = (
     " a fixed and a random answer. Speedup: of generation over the unchanged model, which alternated with it, in the"
     " smallest batch on one device, by the faster of fused and loop, before training. A dash was not measured."
 )
-_COLUMNS = ["model", "variant", "stage", "tokens", "perplexity", "perplexity_stderr", "ratio"]
-_COLUMNS += ["agreement", "accuracy", "accuracy_stderr", "baseline", "n", "speedup"]
 _PANELS = {
     "ratio": "perplexity relative to\nthe unchanged model",
     "agreement": "same likeliest letter\nas the unchanged model",
@@ -55,33 +52,26 @@ def compute_quality(
     """
     ids = [CheckpointId.parse(name) for name in checkpoints]
     models = [id.model for id in ids]
-    columns = {"tokens": "tokens", TEXT: "perplexity", f"{TEXT} stderr": "perplexity_stderr"}
-    texts = _select_checkpoints(stages, checkpoints, columns)
-    columns = {"acc": "accuracy", "acc_stderr": "accuracy_stderr", "baseline": "baseline", "n": "n"}
-    table = texts.join(_select_checkpoints(mmlu[mmlu["subject"] == MICRO], checkpoints, columns))
-    table = table.assign(
-        model=models,
-        variant=[id.variant for id in ids],
-        stage=[id.stages[-1] if id.stages else UNTRAINED for id in ids],
-        tokens=[_sum_tokens(id, texts["tokens"]) for id in ids],
-        ratio=texts["perplexity"] / texts["perplexity"].reindex(models).to_numpy(),
-        agreement=[
-            (letters[str(id)] == letters[id.model]).mean()
-            if {str(id), id.model} <= letters.keys()
-            else np.nan
-            for id in ids
-        ],
-        speedup=[speedups.get(str(id.timed_variant), np.nan) for id in ids],
-    )
-    return table.astype({"tokens": "Int64", "n": "Int64"}).reset_index(drop=True)[_COLUMNS]
-
-
-def _select_checkpoints(
-    table: pd.DataFrame, checkpoints: Sequence[str], columns: Mapping[str, str]
-) -> pd.DataFrame:
-    table = table.set_axis(table["model"] + table["variant"])
-    table = table.reindex(index=checkpoints, columns=list(columns)).astype(float)
-    return table.rename(columns=columns)
+    stages = stages.set_index(stages["model"] + stages["variant"])
+    mmlu = mmlu[mmlu["subject"] == MICRO]
+    mmlu = mmlu.set_index(mmlu["model"] + mmlu["variant"])
+    columns = {
+        "model": models,
+        "variant": [id.variant for id in ids],
+        "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
+        "tokens": [_sum_tokens(id, stages["tokens"]) for id in ids],
+        "perplexity": stages[TEXT],
+        "perplexity_stderr": stages[f"{TEXT} stderr"],
+        "agreement": [_compare_letters(id, letters) for id in ids],
+        "accuracy": mmlu["acc"],
+        "accuracy_stderr": mmlu["acc_stderr"],
+        "baseline": mmlu["baseline"],
+        "n": mmlu["n"],
+        "speedup": [speedups.get(str(id.timed_variant), np.nan) for id in ids],
+    }
+    table = pd.DataFrame(columns, checkpoints)
+    table["ratio"] = table["perplexity"] / table["perplexity"].reindex(models).to_numpy()
+    return table.astype({"tokens": "Int64", "n": "Int64"}).reset_index(drop=True)
 
 
 def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
@@ -89,10 +79,16 @@ def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
     return tokens.reindex(stages).sum(skipna=False)
 
 
+def _compare_letters(id: CheckpointId, letters: Mapping[str, np.ndarray]) -> float:
+    """Return the fraction of questions with the unchanged model's likeliest letter; NaN if one has none."""
+    if {str(id), id.model} <= letters.keys():
+        return (letters[str(id)] == letters[id.model]).mean()
+    return np.nan
+
+
 def find_speedups(latency: pd.DataFrame) -> pd.Series:
     """Find the speedup of each checkpoint in the smallest batch on one device, by its faster execution."""
-    rows = compute_speedups(latency)
-    rows = rows[(rows["devices"] == 1) & (rows["batch"] == rows["batch"].min())]
+    rows = latency[(latency["devices"] == 1) & (latency["batch"] == latency["batch"].min())]
     variants = rows["variant"].mask(rows["way"] == "unchanged", "")
     return rows.groupby(rows["model"] + variants)["token_faster"].max()
 
@@ -111,7 +107,7 @@ _SHOWN = {
     "Tokens": "{tokens:,d}",
     "Perplexity": "{perplexity:perplexity} ± {perplexity_stderr:perplexity}",
     "Ratio": "{ratio:perplexity}",
-    "Agreement": "{agreement:points}",
+    "Agreement": "{agreement:.1%}",
     "Accuracy": "{accuracy:.3f} ± {accuracy_stderr:.3f}",
     "Baseline": "{baseline:.3f}",
     "n": "{n}",
@@ -153,8 +149,9 @@ def main(
     checkpoints: list[str],
 ) -> None:
     """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
-    trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
-    speedups = find_speedups(pd.read_parquet(latency)) if latency else pd.Series()
+    columns = ["model", "variant", "tokens", TEXT, f"{TEXT} stderr"]
+    trained = read_table(stages) if stages else pd.DataFrame(columns=columns, dtype="float64")
+    speedups = find_speedups(read_table(latency)) if latency else pd.Series()
     letters = read_letters(records)
     rows = compute_quality(checkpoints, trained, read_table(mmlu), speedups, letters)
     title = "Quality and speed of chunked models"

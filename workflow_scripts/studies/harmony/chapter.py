@@ -41,17 +41,10 @@ def _describe_significance(table: pd.DataFrame) -> Values:
 
 
 def _describe_panel(table: pd.DataFrame) -> Values:
-    if table.empty:
-        return {}
     own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
-    outside = own["outside"].fillna("") != ""
-    models = own.drop_duplicates(["model", "variant"], keep="last")
+    models = own.drop_duplicates(["model", "variant"], keep="last")[:5].to_dict("records")
     places = "{model}{variant} {rank:.0f} ({best_rank:.0f} to {worst_rank:.0f})"
-    return {
-        "harmony.places": "; ".join(places.format(**row) for row in models[:5].to_dict("records")),
-        "harmony.placed": own["model"].nunique(),
-        "harmony.placed_outside": own.loc[outside, "model"].nunique(),
-    }
+    return {"harmony.places": "; ".join(places.format(**row) for row in models) or None}
 
 
 NUMBERS: Numbers = {

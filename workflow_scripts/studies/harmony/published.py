@@ -20,10 +20,7 @@ _PRINTED_TO = 1e-4
 def compare_harmony(
     published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
 ) -> Iterator[dict]:
-    """Yield a row for each published number that has an error: one score per task, and the rank.
-
-    Both runs use the same test items, so scores differ only by retraining noise.
-    """
+    """Yield a row for each score of the published leaderboard, after training."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
     wide = published.set_index("model")[tasks] / 100
     scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
@@ -31,25 +28,7 @@ def compare_harmony(
     scores = scores.assign(
         protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
     )
-    yield from _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
-    cells = {name: row for (name, protocol), row in _index_own(ours).items() if protocol == CLIPPED}
-    same_grid = set(cells) == set(published["model"]) and not any(
-        cells[model].get(task) is None for model in published["model"] for task in tasks
-    )
-    grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
-    for model, rank in zip(published["model"], published["rank"], strict=True):
-        cell = cells.get(model, {})
-        yield {
-            "source": SOURCE,
-            "of": model,
-            "item": "rank",
-            "metric": "rank",
-            "published": rank,
-            "ours": cell.get("rank"),
-            "low": cell.get("rank_low"),
-            "high": cell.get("rank_high"),
-            "because": grid if cell else None,
-        }
+    return _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
 
 
 def compare_cells(
@@ -69,8 +48,9 @@ def _compare_scores(
 ) -> Iterator[dict]:
     """Compare published scores with ours by the standard error of their difference.
 
-    Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
-    Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
+    Both runs use the same test items. Direct scores involve no sampling or training: only the order of floating-point
+    sums on two devices may differ. Scores after training differ by retraining noise; published ones are the higher of
+    both scores (none is below the direct one), and so are ours.
     """
     cells = _index_own(ours)
     for row in published.to_dict("records"):

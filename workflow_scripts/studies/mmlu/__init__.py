@@ -1,4 +1,4 @@
-"""Tabulate MMLU by subject: `by_subject` makes the table and figure, `numbers` and `published` use the table.
+"""Tabulate MMLU by subject: `by_subject` makes the table and figure, `published` compares the table.
 
 The chapter on chunked models shows them.
 """

@@ -10,23 +10,19 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.figures import add_counts, drawing
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.proportions import compute_baseline_z
 
 METRICS = ("qem", "em", "acc")
+PUBLISHED_METRIC = "published_qem"
 MICRO, MACRO = "micro", "macro"
 _TITLES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
 NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer under HELM's normalisation, which"
     " counts an answer that becomes empty as a correct A; em: generated answer without normalisation; acc: likeliest"
-    " letter. Baseline: the better of a random and the best constant answer. z: standard errors, of a model at the"
-    f" baseline, above it; below {CLEAR} there is no evidence of knowledge, and of 57 subjects one or two exceed it by"
-    " chance. Published: qem of Qwen2.5-0.5B-Instruct in the same variant on all of MMLU (of chunked models with the"
-    " aggregation mlp.none); models and questions of the miniature world are not those."
+    " letter. Baseline: the better of a random and the best constant answer; of 57 subjects one or two are two standard"
+    " errors above it by chance. Published: qem of Qwen2.5-0.5B-Instruct in the same variant on all of MMLU (of chunked"
+    " models with the aggregation mlp.none); models and questions of the miniature world are not those."
 )
 _KEYS = ["subject", "model", "variant"]
-_COLUMNS = ["n", "baseline", "qem", "qem_stderr", "em", "em_stderr", "acc", "acc_stderr"]
-_COLUMNS += ["published_qem", "published_stderr", "qem_z", "em_z", "acc_z"]
 
 
 def compute_by_subject(
@@ -44,46 +40,39 @@ def compute_by_subject(
         subject=scores["subset"].fillna(MICRO).mask(is_macro, MACRO),
         metric=scores["metric"].str.removesuffix("_macro"),
     )
-    scores = scores[scores["metric"].isin(METRICS)].set_index(_KEYS)
-    printed = {name: read_published_scores(table) for name, table in published.items()}
-    rows = []
-    for subject in subjects:
-        for name, source in checkpoints.items():
-            checkpoint = CheckpointId.parse(name)
-            value, stderr = printed.get(source or "", {}).get(subject, (None, None))
-            if subject == MACRO:  # the number printed next to the average is not its standard error
-                stderr = None
-            rows.append([subject, checkpoint.model, checkpoint.variant, value, stderr])
-    table = pd.DataFrame(rows, columns=[*_KEYS, "published_qem", "published_stderr"])
-    table = table.set_index(_KEYS)
+    ids = {name: CheckpointId.parse(name) for name in checkpoints}
+    for name, source in checkpoints.items():
+        if source:
+            model = {"model": ids[name].model, "variant": ids[name].variant}
+            printed = read_published_scores(published[source])
+            scores = pd.concat([scores, printed.assign(metric=PUBLISHED_METRIC, **model)])
+    keys = [(subject, id.model, id.variant) for subject in subjects for id in ids.values()]
+    table = pd.DataFrame(index=pd.MultiIndex.from_tuples(keys, names=_KEYS))
+    scores = scores.set_index(_KEYS)
     # The metrics share a baseline: the accuracy of the most frequent letter or of a random letter.
     table[["n", "baseline"]] = scores.groupby(_KEYS)[["n", "baseline"]].max()
-    for metric in METRICS:
+    for metric in (*METRICS, PUBLISHED_METRIC):
         values = scores[scores["metric"] == metric]
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
-        columns = (table[name] for name in (metric, f"{metric}_stderr", "baseline", "n"))
-        table[f"{metric}_z"] = compute_baseline_z(*columns)
-    return table[_COLUMNS].astype("float64").astype({"n": "Int64"}).reset_index()
+    return table.astype("float64").astype({"n": "Int64"}).reset_index()
 
 
-def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Read score and standard error of each subject of a published table; the average is `macro`."""
+def read_published_scores(table: pd.DataFrame) -> pd.DataFrame:
+    """Read score and standard error of each subject of a published table; those of the average were not printed."""
     table = table[~table["task"].str.contains("_average")]  # the row `all` again
     subjects = table["task"].str.split(":").str[2].fillna(MACRO)
-    return dict(zip(subjects, zip(table["value"], table["stderr"], strict=True), strict=True))
+    errors = table["stderr"].where(subjects != MACRO)
+    return pd.DataFrame({"subject": subjects, "value": table["value"], "stderr": errors})
 
 
 _SHOWN = {
     "Model": "{model}{variant}",
     "n": "{n}",
     "Baseline": "{baseline:.3f}",
-    "Published qem": "{published_qem:.3f} ± {published_stderr:.3f}",
+    "Published qem": "{published_qem:.3f} ± {published_qem_stderr:.3f}",
     "qem": "{qem:.3f} ± {qem_stderr:.3f}",
-    "qem z": "{qem_z:+.1f}",
     "em": "{em:.3f} ± {em_stderr:.3f}",
-    "em z": "{em_z:+.1f}",
     "acc": "{acc:.3f} ± {acc_stderr:.3f}",
-    "acc z": "{acc_z:+.1f}",
 }
 
 
@@ -93,23 +82,20 @@ def plot_by_subject(table: pd.DataFrame, files: list[Path]) -> None:
     names = counts.index.to_series().replace(_TITLES).str.replace("_", " ")
     subjects = add_counts(names, counts)
     columns = [
-        (f"{name} {metric}", rows[metric] - rows["baseline"], rows[f"{metric}_z"] >= CLEAR)
+        (f"{name} {metric}", rows[metric] - rows["baseline"])
         for name, rows in table.groupby(table["model"] + table["variant"], sort=False)
         for metric in METRICS
     ]
-    labels, gains, clear = zip(*columns, strict=True)
+    labels, gains = zip(*columns, strict=True)
     limit = max(0.1, np.nanmax(np.abs(gains), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
     with drawing(files, width, height) as (fig, axes):
         image = axes.imshow(
             np.transpose(gains), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit
         )
-        label = f"above the baseline by {CLEAR} standard errors or more"
-        axes.plot(*np.nonzero(clear), "k.", label=label)
         axes.set_yticks(range(len(subjects)), subjects, fontsize=7)
         axes.set_xticks(range(len(labels)), labels, fontsize=7, rotation=90)
         fig.colorbar(image, ax=axes, label="score minus baseline")
-        fig.legend(loc="outside lower center")
 
 
 def main(

@@ -1,16 +1,14 @@
 """Compare the published MMLU of chunked models with ours, subject by subject."""
 
-import math
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.render.frames import index_checkpoints
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL
 from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
 _PRINTED_TO = 1e-4
-_VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.items()}
 
 
 def compare_mmlu(
@@ -20,12 +18,11 @@ def compare_mmlu(
     measured = index_checkpoints(ours, "subject")
     for source, table in published.items():
         checkpoint = checkpoints.get(source)
-        absent = f"the published variant, {_VARIANTS[source]}, is not in the config"
-        printed = read_published_scores(table)
-        average, _ = printed.pop(MACRO)
+        printed = read_published_scores(table).set_index("subject")
         # Compute the standard error of the average from the printed ones of the subjects.
-        error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)
-        for subject, (value, stderr) in [(MACRO, (average, error)), *sorted(printed.items())]:
+        errors = printed["stderr"].dropna()
+        printed.loc[MACRO, "stderr"] = np.linalg.norm(errors) / len(errors)
+        for subject, value, stderr in printed.itertuples():
             row = measured.get((checkpoint, subject), {})
             yield {
                 "source": source,
@@ -38,5 +35,4 @@ def compare_mmlu(
                 "ours": row.get("qem"),
                 "ours_stderr": row.get("qem_stderr"),
                 "printed_to": _PRINTED_TO,
-                "because": None if checkpoint else absent,
             }

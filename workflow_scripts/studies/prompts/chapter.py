@@ -3,9 +3,8 @@
 import pandas as pd
 
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.render.words import CLEAR, LEVEL
+from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.proportions import compute_baseline_z
-from workflow_scripts.stats.significance import holm
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
@@ -15,8 +14,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     # A run on fewer questions is not comparable.
     complete = table[table["n"] == table["n"].max()].set_index("run")
     z = compute_baseline_z(*(complete[name] for name in ("micro", "micro_stderr", "baseline", "n")))
-    steps = table[table["p"].notna()]
-    changed = steps[holm(steps["p"]) < LEVEL]
     return {
         "prompts.models": table["model"].nunique(),
         "prompts.runs": table["run"].nunique(),
@@ -28,8 +25,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         "prompts.lowest_run": complete["micro"].idxmin(),
         "prompts.highest": complete["micro"].max(),
         "prompts.highest_run": complete["micro"].idxmax(),
-        "prompts.steps": len(steps),
-        "prompts.steps_changed": len(changed),
     }
 
 

@@ -28,9 +28,7 @@ def compare_prompts(
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
         row = measured.get((checkpoint, runs.get(str(line.run))), {})
         because = None
-        if checkpoint is None:
-            because = "the published model is not in prompts.models"
-        elif row.get("n") not in (None, questions):
+        if row.get("n") not in (None, questions):
             because = f"{row['n']:,.0f} questions here, {questions:,} in the published run"
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None

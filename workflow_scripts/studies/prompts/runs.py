@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
@@ -17,17 +17,17 @@ from workflow_scripts.render.figures import (
     draw_legend_below,
     drawing,
     pick_model_colours,
-    rule,
 )
-from workflow_scripts.render.tables import ShownColumns, fill_template, write_table
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
+from workflow_scripts.studies.ranking.plots import draw_intervals
 
 NOTE = (
     "MMLU under different prompts. Micro: accuracy over all n questions ± standard error; macro: mean over"
     " subjects. Baseline: the best score of a constant choice or of random guessing under the run's own scoring"
-    " rule. Format met: fraction of outputs in exactly the format that the prompt requests. Strict: fraction of"
-    " the correct answers that are in that format and equal the correct choice. Difference: in percentage points"
+    " rule. Format met: fraction of outputs in exactly the format that the prompt requests. Strict: accuracy"
+    " if only outputs in that format that equal the correct choice count. Difference: in percentage points"
     " from the named run, on the questions that both runs asked, with p of McNemar's exact test; scores of runs"
     " with different n are not otherwise comparable. Published: Llama-3.2-1B-Instruct on all of MMLU, its run 4"
     " on 285 questions; models and questions of the miniature world are not those."
@@ -41,19 +41,11 @@ _SCORES = {
     "macro_stderr": ("acc_macro", "stderr"),
     "baseline": ("acc", "baseline"),
     "format_met": ("format_met", "value"),
-    "strict_share": ("acc_strict", "value"),
+    "strict": ("acc_strict", "value"),
 }
 _KEYS = ["model", "variant", "run"]
-_PAIRED = ["after", "pairs", "difference", "won", "lost", "p"]
-_COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, "published_micro", "published_macro"]
+_COLUMNS = [*_KEYS, "changed", *_SCORES, "after", "difference", "p", "published_micro"]
 Right = dict[tuple[str, str], pd.Series]
-_LABEL_WIDTH = 34  # characters of a tick label
-# For each column in the figure: its marker and label.
-_MARKS = {
-    "baseline": ("|", "baseline"),
-    "format_met": ("s", "outputs in the requested format"),
-    "strict_share": ("x", "correct answers under strict parsing"),
-}
 
 
 def read_correct_answers(records: Iterable[Path]) -> Right:
@@ -78,8 +70,7 @@ def compute_runs(
     `checkpoints` maps each checkpoint to whether published scores of the same model exist. Each entry of `runs` has the
     run's name, its change, the run `after` which it comes (for the comparison), and its name among the published runs.
     """
-    percents = published.pivot(index="run", columns="metric", values="percent").astype(float)
-    shares = (percents / 100).add_prefix("published_")
+    percents = published[published["metric"] == "micro"].set_index("run")["percent"]
     rows = []
     for (name, is_published), run in product(checkpoints.items(), runs):
         id = CheckpointId.parse(name)
@@ -89,75 +80,61 @@ def compute_runs(
         if before is not None and after is not None:
             row |= {"after": run["after"]} | _compare_answers(before, after)
         rows.append(row)
-    table = pd.DataFrame(rows).join(shares, on="published")
+    table = pd.DataFrame(rows)
+    table["published_micro"] = table["published"].map(percents).astype("float64") / 100
     table = table.reindex(columns=_COLUMNS).set_index(_KEYS)
     scores = scores[scores["subset"].isna()].rename(columns={"task": "run"}).set_index(_KEYS)
     for column, (metric, field) in _SCORES.items():
         table[column] = scores.loc[scores["metric"] == metric, field].astype("float64")
-    is_strict = table["format_met"].notna() & (table["micro"] > 0)
-    table["strict_share"] = (table["strict_share"] / table["micro"]).where(is_strict)
-    return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64")).reset_index()
+    table["strict"] = table["strict"].where(table["format_met"].notna())
+    return table.astype({"n": "Int64"}).reset_index()
 
 
-def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
+def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, float]:
     """Compare two runs on their common questions."""
     before, after = before.align(after, join="inner")
     test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
-    difference = (test.c - test.b) / len(after) if len(after) else None
-    pairs = {"pairs": len(after), "difference": difference}
-    return pairs | {"won": test.c, "lost": test.b, "p": test.p}
+    return {"difference": (test.c - test.b) / len(after) if len(after) else np.nan, "p": test.p}
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    rows = table.to_dict("records")
-    published = ("{published_micro:.3f}", ", macro {published_macro:.3f}")
-    micro, macro = (pd.Series(fill_template(text, rows), dtype="string") for text in published)
-    names = table["model"] + table["variant"]
-    return {
-        "Run": "{run}",
-        **({"Model": names} if names.nunique() > 1 else {}),
-        "What changed": "{changed}",
-        "n": "{n}",
-        "Micro": "{micro:.3f} ± {micro_stderr:.3f}",
-        "Macro": "{macro:.3f} ± {macro_stderr:.3f}",
-        "Baseline": "{baseline:.3f}",
-        "Format met": "{format_met:.3f}",
-        "Strict": "{strict_share:.3f}",
-        "Difference": "{difference:+.1%} to {after}",
-        "p": "{p:p}",
-        "Published": micro + macro.fillna(""),
-    }
+_SHOWN = {
+    "Run": "{run}",
+    "Model": "{model}{variant}",
+    "What changed": "{changed}",
+    "n": "{n}",
+    "Micro": "{micro:.3f} ± {micro_stderr:.3f}",
+    "Macro": "{macro:.3f} ± {macro_stderr:.3f}",
+    "Baseline": "{baseline:.3f}",
+    "Format met": "{format_met:.3f}",
+    "Strict": "{strict:.3f}",
+    "Difference": "{difference:+.1%} to {after}",
+    "p": "{p:p_value}",
+    "Published micro": "{published_micro:.3f}",
+}
 
 
 def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
-    """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
+    """Plot accuracy with its 95% interval, the baseline and the published accuracy of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
-    runs = table.drop_duplicates("run").set_index("run")
-    texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
-    names = table["model"] + table["variant"]
-    with drawing(files, 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
-        colours = pick_model_colours(names)
-        for number, (name, colour) in enumerate(colours.items()):
-            rows = table[names == name]
-            y = texts.index.get_indexer(rows["run"]) + 0.16 * (number - (len(colours) - 1) / 2)
-            low, high = wilson(rows["micro"], rows["n"])
-            style = {"color": colour, "fillstyle": "none"}
-            errors = [rows["micro"] - low, high - rows["micro"]]
-            label = f"{name}, accuracy with 95% interval"
-            axes.errorbar(rows["micro"], y, xerr=errors, fmt="o", color=colour, label=label)
-            for column, (marker, text) in _MARKS.items():
-                axes.plot(rows[column], y, marker, label="" if number else text, **style)
-        published = table.dropna(subset="published_micro")
-        if len(published):
-            y = texts.index.get_indexer(published["run"])
-            axes.plot(published["published_micro"], y, "kD", fillstyle="none", label="published")
-        axes.set_xlabel("fraction")
-        axes.set_xlim(-0.05, 1.05)
-        labels = ["\n".join(wrap(f"{run}: {text}", _LABEL_WIDTH)) for run, text in texts.items()]
-        axes.set_yticks(range(len(texts)), labels, fontsize=7.5)
-        axes.set_ylim(max(len(texts), 1) - 0.5, -0.5)
-        rule(axes, "x")
-        draw_legend_below(fig, axes, 2, fontsize=7.5)
+    low, high = wilson(table["micro"], table["n"])
+    changes = (table["run"] + ": " + table["changed"]).str.wrap(34)
+    table = table.assign(
+        name=table["model"] + table["variant"],
+        label=add_counts(changes, table["n"]),
+        value=table["micro"],
+        low=low,
+        high=high,
+    )
+    labels = pd.Index(table["label"].unique())
+    colours = pick_model_colours(table["name"])
+    with drawing(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
+        draw_intervals(axes, table, colours, labels)
+        down = labels.get_indexer(table["label"])
+        axes.plot(table["baseline"], down, "|", color="0.45", label="baseline")
+        axes.plot(table["published_micro"], down, "kD", fillstyle="none", label="published")
+        axes.set_xlabel("accuracy, with its 95% confidence interval")
+        axes.tick_params("y", labelsize=7.5)
+        draw_legend_below(fig, axes, 2)
 
 
 def main(
@@ -173,7 +150,7 @@ def main(
     percents = pd.read_csv(published, dtype="string")
     right = read_correct_answers(records)
     results = compute_runs(pd.read_parquet(scores), right, percents, checkpoints, runs)
-    write_table(results, table, title="Prompt runs", note=NOTE, shown=_format_columns(results))
+    write_table(results, table, title="Prompt runs", note=NOTE, shown=_SHOWN)
     plot_runs(results, figure)
 
 

@@ -12,7 +12,6 @@ from workflow_scripts.render.verdict import (
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
 )
-from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
 
 
 def _count_verdicts(table: pd.DataFrame) -> Values:
@@ -21,7 +20,6 @@ def _count_verdicts(table: pd.DataFrame) -> Values:
     return {
         "published.sources": table["source"].str.split("_").str[0].nunique(),
         "published.numbers": len(table),
-        "published.panel_models": table.loc[table["source"] == LEADERBOARD, "of"].nunique(),
         "published.comparable": table["verdict"].isin(JUDGED).sum(),
         "published.agree": counts.get(AGREES, 0),
         "published.differ": counts.get(DIFFERS, 0),
