@@ -9,7 +9,6 @@ import glob
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -91,12 +90,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def read_png_description(path: Path) -> str:
-    """Read the sentence that a PNG without a plot has as its description; empty for other figures."""
-    match = re.search(rb"tEXtDescription\0([^.]+\.)", path.read_bytes())
-    return match[1].decode() if match else ""
 
 
 def write_text(target: Path, text: str) -> None:

@@ -48,8 +48,7 @@ def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> 
         fig, axes = plt.subplots(figsize=(width, height), **grid)
         try:
             yield fig, axes
-            png_texts = {"Software": None, "Description": fig.get_label() or None}
-            texts = [dict.fromkeys(("CreationDate", "Producer", "Creator")), png_texts]
+            texts = [dict.fromkeys(("CreationDate", "Producer", "Creator")), {"Software": None}]
             for path, kind, metadata in zip(files, ("pdf", "png"), texts, strict=True):
                 with open_atomic_path(path) as temporary:
                     fig.savefig(temporary, format=kind, metadata=metadata, bbox_inches="tight")
@@ -92,8 +91,7 @@ def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
 
 
 def draw_placeholder(axes, sentence: str) -> None:
-    """Write a sentence in place of a plot that has no data, and into the description of the PNG."""
-    axes.figure.set_label(sentence)
+    """Write a sentence in place of a plot that has no data."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 

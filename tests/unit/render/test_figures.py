@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 from PIL import Image, ImageOps
 
-from workflow_scripts.core.files import read_png_description
-from workflow_scripts.render.figures import draw_placeholder, drawing, set_log_axis
+from workflow_scripts.render.figures import drawing, set_log_axis
 from workflow_scripts.render.text import perplexity
 
 
@@ -31,10 +30,3 @@ def test_long_label_is_not_cut_off(tmp_path):
     image = ImageOps.invert(Image.open(files[1]).convert("L"))
     left, top, right, bottom = image.getbbox()
     assert min(left, top) > 0 and right < image.width and bottom < image.height
-
-
-def test_placeholder_is_described(tmp_path):
-    files = [tmp_path / "figure.pdf", tmp_path / "figure.png"]
-    with drawing(files, 3, 2) as (_, axes):
-        draw_placeholder(axes, "There is one model.")
-    assert read_png_description(files[1]) == "There is one model."
