@@ -3,7 +3,6 @@
 - accelerate: _hf_hook (chunked/layer_order.py): layers with such a hook, which moves inputs, are not fused
 - datasets: load.dataset_module_factory (replaced), the hash in its result, and config.HF_DATASETS_CACHE
   (hub/mirror.py): harnesses find datasets of the hub folder by their usual names, and read the folder once
-- huggingface_hub: git_hash (hub/hub_api.py): small files are verified against the checksums of the hub
 - lighteval: _padded_greedy_until, tok_encode_pair, from_model (evaluation/prefix_lighteval.py): lighteval builds
   requests, our engine runs them; Registry._load_from_files and _load_from_subdirs (chunked/__main__.py): its
   imports go online or fail; it disables autograd, so it runs in a subprocess and has no test here
