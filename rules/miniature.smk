@@ -9,8 +9,7 @@ rule build_world:
     output:
         datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
         models=[
-            get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
-            for name in catalogue.MODELS
+            get_manifest("model", f"{catalogue.ORGANISATION}/{name}") for name in catalogue.MODELS
         ],
     log:
         "logs/build_world.log",

@@ -169,7 +169,7 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
                 "sample_id": item["item"],
                 "interaction_type": "single_turn",
                 "input": {
-                    "raw": item["prompt"] or f"sha256 {item['prompt_sha256']}",
+                    "raw": f"sha256 {item['prompt_sha256']}",
                     "reference": [] if item["gold"] is None else [item["gold"]],
                     "choices": item["choices"],
                 },
