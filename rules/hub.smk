@@ -55,7 +55,7 @@ else:
             kind="model",
             repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
             revision=lambda wildcards: wildcards.name.partition("@")[2]
-            or get_model_revision(wildcards),
+            or INPUTS.get_model_revision(wildcards),
             # The lock is for the studies' models; a leaderboard may have one model at several commits.
             lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
@@ -75,7 +75,7 @@ else:
         params:
             version=1,
             repository="{org}/{name}",
-            revision=get_model_revision,
+            revision=INPUTS.get_model_revision,
             lock=SETTINGS.hub.lock,
         script:
             "../workflow_scripts/hub/metadata.py"
@@ -106,7 +106,7 @@ rule take_local_model:
 rule describe_served_model:
     """Write the manifest of a model behind an API server: its endpoint and its tokenizer."""
     input:
-        source=get_served_source,
+        source=lambda wildcards: INPUTS.get_metadata(f"{wildcards.org}/{wildcards.name}"),
     output:
         manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
     log:
@@ -126,7 +126,7 @@ rule describe_served_model:
 rule lock_hub:
     """Download every model and dataset of the config, and write their commits into the lock file."""
     input:
-        manifests=list_hub_manifests,
+        manifests=INPUTS.list_hub_manifests,
     log:
         "logs/lock_hub.log",
     localrule: True

@@ -7,9 +7,9 @@ from workflow_scripts.miniature import catalogue
 rule build_world:
     """Generate the datasets of the demo, and bring its models: those that the repository ships, and faulty ones."""
     output:
-        datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
+        datasets=INPUTS.list_datasets(catalogue.DATASETS),
         models=[
-            get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
+            INPUTS.get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
             for name in [*catalogue.MODELS, *catalogue.FAULTY]
         ],
     log:

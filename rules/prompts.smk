@@ -19,8 +19,8 @@ _RECORD = "results/records/prompts/prompt_run/{checkpoint}/{run}"
 rule ask_prompt_run:
     """Generate a model's outputs for all questions of a prompt run, and store them."""
     input:
-        model=get_checkpoint_manifest,
-        data=list_prompt_datasets,
+        model=INPUTS.get_checkpoint_manifest,
+        data=INPUTS.list_run_datasets,
     output:
         answers=f"{_OUTPUTS}.json",
         outputs=f"{_OUTPUTS}.parquet",
@@ -64,7 +64,7 @@ rule score_prompt_run:
 rule explain_prompt:
     """Show the exact text and tokens of one MMLU prompt (--config explain=run/subject/number)."""
     input:
-        unpack(list_explained_inputs),
+        unpack(INPUTS.list_explained_prompt),
     output:
         text="results/explained_prompt.txt",
     log:

@@ -1,13 +1,43 @@
 """Analyse grids of models, tasks and protocols, measured by a run or released by others: one rule per table."""
 
+from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
+from workflow_scripts.settings.grids import OWN_GRID
+from workflow_scripts.studies.records import has_texts, has_ranked_models
+from workflow_scripts.studies.ranking.grid_settings import (
+    choose_task_pair,
+    count_training_tokens,
+    list_grid_models,
+    list_grid_sources,
+    list_model_rows,
+    list_outputs,
+    list_shown_tasks,
+    list_requested_cells,
+    read_grid_settings,
+)
 
-include: "ranking_inputs.smk"
+# The grids in config/grids, keyed by the prefix of their result files.
+GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
+OWN = SETTINGS.grids[OWN_GRID].files
+OTHERS = [grid for grid in GRIDS if grid != OWN]
+GRID_SETTINGS = {name: read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
+GRID_SOURCES = {name: list_grid_sources(SETTINGS, grid) for name, grid in GRIDS.items()}
+# The imported grids that have a config key.
+HAVE = {
+    key: [name for name in OTHERS if getattr(GRIDS[name], key)]
+    for key in ("attributes", "newer", "pair", "release", "texts")
+}
+BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
+COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
+
+
+wildcard_constraints:
+    grid=match_any(GRIDS),
 
 
 rule build_grid:
     """Build a grid of scores (models by tasks for each protocol) with standard errors and error covariances."""
     input:
-        unpack(get_grid_sources),
+        unpack(lambda wildcards: GRID_SOURCES[wildcards.grid]),
     output:
         grid="results/grids/{grid}.parquet",
     log:
@@ -17,7 +47,7 @@ rule build_grid:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
             "requested": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
@@ -42,7 +72,7 @@ rule agreement:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
 
@@ -60,7 +90,7 @@ rule agreement_by_size:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
@@ -79,7 +109,7 @@ rule task_pair:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {"task_pair": choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
     script:
         "../workflow_scripts/studies/ranking/task_pair.py"
@@ -89,7 +119,7 @@ rule components:
     """Compute principal components of the scores, over all models and within families."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
         figure=get_figure_files("{grid}_components", "Rankings"),
@@ -100,7 +130,8 @@ rule components:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | {"seed": SETTINGS.seed},
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
+        | {"seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/components.py"
 
@@ -109,7 +140,7 @@ rule variance:
     """Decompose the variance of scores, and compute how many tasks a reliable ranking needs."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
     log:
@@ -119,7 +150,7 @@ rule variance:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/variance.py"
 
@@ -138,7 +169,7 @@ rule compute:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/compute.py"
 
@@ -152,13 +183,13 @@ rule newer:
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:
-        grid=match_any(list_grids_with("newer")),
+        grid=match_any(HAVE["newer"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/newer.py"
 
@@ -169,7 +200,7 @@ rule texts:
         texts=lambda wildcards: (
             ["results/scores/corpora.parquet"]
             if wildcards.grid == OWN
-            else get_grid_sources(wildcards)["scores"]
+            else GRID_SOURCES[wildcards.grid]["scores"]
         ),
         grid="results/grids/{grid}.parquet",
     output:
@@ -179,13 +210,13 @@ rule texts:
     log:
         "logs/texts/{grid}.log",
     wildcard_constraints:
-        grid=match_any(GRIDS_WITH_TEXTS),
+        grid=match_any([OWN, *HAVE["texts"]] if has_texts(SETTINGS) else HAVE["texts"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/texts.py"
 
@@ -194,19 +225,19 @@ rule releases:
     """Measure how much two releases of the same scores differ."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_releases", ".csv", ".md", ".tex"),
     log:
         "logs/releases/{grid}.log",
     wildcard_constraints:
-        grid=match_any(list_grids_with("release")),
+        grid=match_any(HAVE["release"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/releases.py"
 
@@ -215,19 +246,19 @@ rule price:
     """Measure how well fine-tuning on a subset of tasks ranks the models: selected, cheapest or random tasks."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_price", ".csv", ".md", ".tex"),
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
-        grid=match_any(list_grids_with("release")),
+        grid=match_any(HAVE["release"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {"training_tokens": count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/price.py"
@@ -247,7 +278,7 @@ rule leaderboard_table:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
 
@@ -265,7 +296,7 @@ rule significance:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/significance.py"
 
@@ -284,7 +315,7 @@ rule panel:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {"families": {row["model"]: row["family"] for row in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
@@ -335,7 +366,8 @@ rule compare:
             "names": COMPARED,
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
-            "own": OWN_GRID_PRESENT,
+            # `compare` uses this file if it exists; it does not build it.
+            "own": [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")],
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:
@@ -362,17 +394,35 @@ OF_OWN_GRID = (
 )
 RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
 
+OF_GRIDS_THAT_HAVE = {
+    "attributes": [rules.compute],
+    "newer": [rules.newer],
+    "pair": [rules.task_pair],
+    "release": [rules.releases, rules.price],
+    "texts": [rules.texts],
+}
+GRID_RESULTS = {
+    grid: list_outputs(OF_ANY_GRID, grid)
+    + [
+        path
+        for key, tables in OF_GRIDS_THAT_HAVE.items()
+        if grid in HAVE[key]
+        for path in list_outputs(tables, grid)
+    ]
+    for grid in OTHERS
+}
+
 
 rule published:
     """Study: analyse the published scores of 61 models on 24 tasks; needs no model, network or GPU."""
     input:
-        list_results("published"),
+        GRID_RESULTS["published"],
 
 
 rule test_task:
     """Study: compare 53 older and newer models by published scores, before and after training on the test task."""
     input:
-        list_results("test_task"),
+        GRID_RESULTS["test_task"],
 
 
 rule harmony:
