@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 _REMEDY = (
     "This job runs offline and tried to reach {host}. Whatever it wanted must be in the hub folder:"
-    " add the model or dataset to the config, so that the rule fetch_model or fetch_dataset brings it."
+    " add the model or dataset to the config, so that the rule fetch brings it."
 )
 
 # transformers and datasets follow huggingface_hub, which sends no telemetry either when it is offline.

@@ -52,7 +52,7 @@ def _redirect(hub: Path) -> Iterator[None]:
         file = hub / "datasets" / path / MANIFEST
         if not file.is_file():
             raise UserError(
-                f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
+                f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch (or,"
                 " in the miniature world, build_world) brings it when a task of the config names it."
             )
         manifest = _OPEN[-1][path] = read_manifest(file)

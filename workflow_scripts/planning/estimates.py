@@ -228,11 +228,11 @@ class Planner:
 
     # Downloads
 
-    def download(self, org: str, name: str) -> Need:
+    def download(self, kind: str, org: str, name: str) -> Need:
         """Estimate the download of a model, perhaps at a commit, or of a task's dataset."""
         repository = f"{org}/{name.partition('@')[0]}"
         model = self._settings.models.get(repository)
-        if model:
+        if kind == "model" and model:
             megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
             rows = self._settings.tasks.values()

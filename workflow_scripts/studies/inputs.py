@@ -69,10 +69,12 @@ class Inputs:
             return self.get_manifest("model", checkpoint.model)
         return f"results/checkpoints/{checkpoint.in_path}/manifest.json"
 
-    def get_model_revision(self, wildcards) -> str | None:
-        """Return the revision that the models table pins, or None for the default branch."""
-        row = self._settings.models.get(f"{wildcards.org}/{wildcards.name}")
-        return row.revision if row else None
+    def get_revision(self, wildcards) -> str | None:
+        """Return the commit in a model's name, or the revision that the models table pins, or None."""
+        name, _, commit = wildcards.name.partition("@")
+        is_dataset = wildcards.get("kind") == "dataset"
+        row = None if is_dataset else self._settings.models.get(f"{wildcards.org}/{name}")
+        return commit or (row.revision if row else None)
 
     def get_metadata(self, model: str, revision: str | None = None) -> str:
         """Return the metadata of a model on the hub, or the manifest of a local or generated model."""

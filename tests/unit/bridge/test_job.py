@@ -98,7 +98,7 @@ with step(job):
 """
     _, log = run(tmp_path, code)
     assert log.splitlines()[:7] == ["OfflineError"] * 7
-    assert "fetch_model or fetch_dataset" in log
+    assert "so that the rule fetch brings it" in log
 
 
 def test_job_with_server(tmp_path):
