@@ -2,12 +2,8 @@
 
 from functools import partial
 
-from workflow_scripts.evaluation.requests import (
-    build_latency_request,
-    build_perplexity_request,
-    build_verify_request,
-    build_written_request,
-)
+from workflow_scripts.evaluation.requests import build_latency_request, build_perplexity_request
+from workflow_scripts.evaluation.requests import build_verify_request, build_written_request
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
@@ -50,8 +46,6 @@ rule verify_chunked:
         report="results/verified/{checkpoint}.json",
     log:
         "logs/verify_chunked/{checkpoint}.log",
-    wildcard_constraints:
-        checkpoint=match_any(INPUTS.chunked),
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -71,10 +65,8 @@ rule measure_perplexity:
         model=INPUTS.get_base_manifest,
         data=INPUTS.list_datasets(MEASURED_TEXTS.values()),
     output:
-        wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
-        wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
-        magpie="results/records/chunking/perplexity/{model}/magpie.json",
-        magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
+        get_record_files("chunking/perplexity/{model}/wikitext", "wikitext"),
+        get_record_files("chunking/perplexity/{model}/magpie", "magpie"),
     log:
         "logs/measure_perplexity/{model}.log",
     conda:
@@ -96,10 +88,8 @@ use rule measure_perplexity as measure_stage_perplexity with:
         model=INPUTS.get_checkpoint_manifest,
         data=INPUTS.list_datasets(MEASURED_TEXTS.values()),
     output:
-        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
-        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
-        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
-        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+        get_record_files("training/perplexity/{checkpoint}/wikitext", "wikitext"),
+        get_record_files("training/perplexity/{checkpoint}/magpie", "magpie"),
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     resources:
@@ -114,10 +104,8 @@ rule measure_written:
     """Generate text in many untrained chunk plans, and measure its perplexity under the unchanged model."""
     input:
         model=INPUTS.get_base_manifest,
-        data=[],
     output:
-        record="results/records/chunking/perplexity/{model}/written.json",
-        responses="results/records/chunking/perplexity/{model}/written.parquet",
+        get_record_files("chunking/perplexity/{model}/written"),
     log:
         "logs/measure_written/{model}.log",
     conda:
@@ -139,8 +127,7 @@ rule measure_latency:
         model=INPUTS.get_base_manifest,
         data=INPUTS.list_datasets([QUESTIONS["mmlu"]]),
     output:
-        record="results/records/latency/latency/{model}/mmlu.json",
-        rounds="results/records/latency/latency/{model}/mmlu.parquet",
+        get_record_files("latency/latency/{model}/mmlu"),
     log:
         "logs/measure_latency/{model}.log",
     conda:

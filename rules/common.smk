@@ -46,6 +46,11 @@ def plan_resources(rule, estimate, gpu=True):
     return resources(rule, estimate, SETTINGS.cluster, GPU_REQUEST if gpu else None)
 
 
+def get_record_files(path, name="record"):
+    """Return a record and the Parquet file of its items; the record has the given name."""
+    return multiext(f"results/records/{path}", **{name: ".json", f"{name}_items": ".parquet"})
+
+
 def get_figure_files(name, category):
     """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report. Grids share a caption."""
     caption = f"../docs/captions/{name.removeprefix('{grid}_')}.rst"

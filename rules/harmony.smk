@@ -27,10 +27,8 @@ rule measure_corpus:
         model=INPUTS.get_checkpoint_manifest,
         text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],
     output:
-        before="results/records/corpora/direct/{checkpoint}/{corpus}.json",
-        before_windows="results/records/corpora/direct/{checkpoint}/{corpus}.parquet",
-        after="results/records/corpora/train_before_test/{checkpoint}/{corpus}.json",
-        after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
+        get_record_files("corpora/direct/{checkpoint}/{corpus}", "before"),
+        get_record_files("corpora/train_before_test/{checkpoint}/{corpus}", "after"),
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
     retries: RETRIES

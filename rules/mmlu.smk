@@ -15,8 +15,7 @@ rule evaluate_mmlu:
         model=INPUTS.get_checkpoint_manifest,
         data=INPUTS.list_datasets([DATASET]),
     output:
-        record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
-        answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
+        get_record_files("mmlu/few_shot/{checkpoint}/mmlu_helm"),
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     conda:

@@ -97,11 +97,7 @@ rule leaderboard:
             else []
         ),
     output:
-        page=report(
-            "results/report/leaderboard.html",
-            caption="../docs/captions/leaderboard_page.rst",
-            category="Report",
-        ),
+        page=report("results/report/leaderboard.html", category="Report"),
     log:
         "logs/leaderboard.log",
     localrule: True
@@ -177,11 +173,7 @@ rule paper:
         prose=sorted(map(str, Path(workflow.basedir).glob("workflow_scripts/*/*/*.md.j2"))),
     output:
         reports=[
-            report(
-                "results/report/index.html",
-                caption="../docs/captions/report.rst",
-                category="Report",
-            ),
+            report("results/report/index.html", category="Report"),
             "results/report/paper.tex",
         ],
         facts=["results/tables/numbers.json", "results/report/provenance.json"],

@@ -3,29 +3,15 @@
 from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.studies.records import has_texts, has_ranked_models
-from workflow_scripts.studies.ranking.grid_settings import (
-    choose_task_pair,
-    count_training_tokens,
-    list_grid_models,
-    list_grid_sources,
-    list_model_rows,
-    list_outputs,
-    list_shown_tasks,
-    list_requested_cells,
-    read_grid_settings,
-)
+from workflow_scripts.studies.ranking import grid_settings as ranking
+from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list_shown_tasks
 
 # The grids in config/grids, keyed by the prefix of their result files.
 GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
-GRID_SETTINGS = {name: read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
-GRID_SOURCES = {name: list_grid_sources(SETTINGS, grid) for name, grid in GRIDS.items()}
-# The imported grids that have a config key.
-HAVE = {
-    key: [name for name in OTHERS if getattr(GRIDS[name], key)]
-    for key in ("attributes", "newer", "pair", "release", "texts")
-}
+GRID_SETTINGS = {name: ranking.read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
+GRID_SOURCES = {name: ranking.list_grid_sources(SETTINGS, grid) for name, grid in GRIDS.items()}
 BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
 
@@ -49,8 +35,8 @@ rule build_grid:
         version=3,
         arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {
-            "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
-            "requested": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
+            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
+            "requested": ranking.list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
         },
     script:
         "../workflow_scripts/studies/ranking/build_grid.py"
@@ -110,7 +96,7 @@ rule task_pair:
     params:
         version=1,
         arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
-        | {"task_pair": choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
+        | {"task_pair": ranking.choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
     script:
         "../workflow_scripts/studies/ranking/task_pair.py"
 
@@ -182,8 +168,6 @@ rule newer:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
     log:
         "logs/newer/{grid}.log",
-    wildcard_constraints:
-        grid=match_any(HAVE["newer"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -209,8 +193,6 @@ rule texts:
         text_agreement=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
     log:
         "logs/texts/{grid}.log",
-    wildcard_constraints:
-        grid=match_any([OWN, *HAVE["texts"]] if has_texts(SETTINGS) else HAVE["texts"]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -231,7 +213,7 @@ rule releases:
     log:
         "logs/releases/{grid}.log",
     wildcard_constraints:
-        grid=match_any(HAVE["release"]),
+        grid=match_any(name for name in OTHERS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -252,14 +234,14 @@ rule price:
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
-        grid=match_any(HAVE["release"]),
+        grid=match_any(name for name in OTHERS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
         arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
-        | {"training_tokens": count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
+        | {"training_tokens": ranking.count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/price.py"
 
@@ -341,7 +323,7 @@ rule scores:
             "settings": GRID_SETTINGS[OWN],
             "tasks": [row["task"] for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
-            "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
+            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[OWN]),
         },
     script:
         "../workflow_scripts/studies/ranking/scores.py"
@@ -375,13 +357,14 @@ rule compare:
 
 
 # Every grid has these tables; others need more columns in its file or keys in the config.
-OF_ANY_GRID = (
-    rules.agreement,
-    rules.agreement_by_size,
-    rules.components,
-    rules.variance,
-)
-
+OF_ANY_GRID = (rules.agreement, rules.agreement_by_size, rules.components, rules.variance)
+OF_GRIDS_WITH = {
+    "attributes": [rules.compute],
+    "newer": [rules.newer],
+    "pair": [rules.task_pair],
+    "release": [rules.releases, rules.price],
+    "texts": [rules.texts],
+}
 OF_OWN_GRID = (
     rules.leaderboard_table,
     *OF_ANY_GRID,
@@ -392,25 +375,11 @@ OF_OWN_GRID = (
     rules.scores,
     *([rules.texts] if has_texts(SETTINGS) else []),
 )
-RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
-
-OF_GRIDS_THAT_HAVE = {
-    "attributes": [rules.compute],
-    "newer": [rules.newer],
-    "pair": [rules.task_pair],
-    "release": [rules.releases, rules.price],
-    "texts": [rules.texts],
-}
-GRID_RESULTS = {
-    grid: list_outputs(OF_ANY_GRID, grid)
-    + [
-        path
-        for key, tables in OF_GRIDS_THAT_HAVE.items()
-        if grid in HAVE[key]
-        for path in list_outputs(tables, grid)
-    ]
-    for grid in OTHERS
-}
+RANKED = ranking.list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
+GRID_RESULTS = {}
+for grid in OTHERS:
+    more = [tables for key, tables in OF_GRIDS_WITH.items() if getattr(GRIDS[grid], key)]
+    GRID_RESULTS[grid] = ranking.list_outputs(sum(more, [*OF_ANY_GRID]), grid)
 
 
 rule published:

@@ -33,8 +33,6 @@ rule submit:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    params:
-        version="submit 1",
     script:
         "../workflow_scripts/studies/suite/submit.py"
 

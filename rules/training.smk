@@ -47,9 +47,7 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: build_stage_request(
-            SETTINGS, INPUTS.trained[wildcards.checkpoint]
-        ).to_params(),
+        request=lambda wildcards: build_stage_request(SETTINGS, wildcards.checkpoint).to_params(),
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 
