@@ -52,12 +52,9 @@ class DeviceChunks(nn.Module):
         )
 
     def prepare(self) -> None:
-        # PEFT can replace the wrapper by a trainable copy that is turned on and off; do not stack its adapters.
-        wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
-        self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = self._get_adapters(numbers) if self.stacks_adapters else None
-            depth.prepare(tuple(self.model[0].layers[number] for number in numbers), adapters)
+            layers = tuple(self.model[0].layers[number] for number in numbers)
+            depth.prepare(layers, self._get_adapters(numbers))
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         """Return the outputs of the chunks, stacked along a new first dimension."""
@@ -72,10 +69,7 @@ class DeviceChunks(nn.Module):
         k = len(self.numbers[0])
         inputs = self.run.get_shared_inputs(self.model[0].config, kwargs.pop("position_embeddings"))
         x = hidden_states.reshape(1, -1, hidden).expand(k, -1, -1)
-        for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = None if self.stacks_adapters else self._get_adapters(numbers)
-            if adapters is not None:
-                x = torch.stack([adapter(row) for adapter, row in zip(adapters, x, strict=True)])
+        for depth in self.depths:
             x = depth(x, rows=rows, inputs=inputs, **kwargs)
         return x.view(k, rows, tokens, hidden)
 
@@ -181,7 +175,12 @@ class PlannedLayers(nn.ModuleList):
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        """Return whether no layer has hooks or shared weights; fused execution does not call the layers."""
+        """Return whether no layer has hooks or shared weights; fused execution does not call the layers.
+
+        PEFT can replace a norm or the wrapper by a trainable copy that is turned on and off.
+        """
+        if type(self.model[0].wrapped_chunk_layers) is not WrappedChunkLayers:
+            return False
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = [parameter for layer in layers for parameter in layer.parameters()]
         return len(parameters) == len(list(self.parameters())) and all(

@@ -50,11 +50,6 @@ class _Chunked(PreTrainedModel):
         refuse_other_weights(model, info, folder)
         return info
 
-    def load_adapter(self, peft_model_id=None, *args, **kwargs):
-        info = super().load_adapter(peft_model_id, *args, **kwargs)
-        refuse_other_weights(self, info, peft_model_id or self.name_or_path)
-        return info
-
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
         if start := getattr(module, "start", None):
