@@ -17,7 +17,6 @@ from workflow_scripts.settings.section import (
 
 # Names in `trainable_modules` other than patterns of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
-LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
 _MAX_MICRO_BATCH = 8
 
@@ -30,8 +29,8 @@ class TrainingKeys(Section):
     `lora_target_modules`, and in full what `trainable_modules` names."""
     trainable_modules: Listed[str] = ()
     """Parameters that are trained in full: wrapper (adapters and aggregation of a chunked model),
-    chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
-    layers', or a pattern of parameter names such as '*.mlp.*'."""
+    chunked_layers (the layers inside its chunks), 'last 16 layers', or a pattern of parameter names
+    such as '*.mlp.*' or '*.layers.[4-7].*'."""
     lora_rank: Count = 8
     """Rank of the low-rank adapters."""
     lora_alpha: Positive = 16.0

@@ -11,7 +11,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.training_keys import (
     CHUNKED_LAYERS,
     LAST_LAYERS,
-    LAYERS,
     WRAPPER,
     TrainingKeys,
 )
@@ -51,8 +50,6 @@ def _belongs(model, name: str, part: str) -> bool:
     if part == CHUNKED_LAYERS:
         chunks = model.config.plan().chunks if hasattr(model.config, "plan") else ()
         return any(number in chunk for chunk in chunks)
-    if match := LAYERS.fullmatch(part):
-        return number in range(int(match[1]), int(match[2] or match[1]) + 1)
     if match := LAST_LAYERS.fullmatch(part):
         return number is not None and number >= model.config.num_hidden_layers - int(match[1])
     return fnmatchcase(name, part)
