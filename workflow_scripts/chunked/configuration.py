@@ -36,8 +36,6 @@ class ChunkingKeys(PreTrainedConfig):
     adapter_hidden_size: int | None = None  # null means hidden_size
     adapter_init: AdapterInit | None = None  # null means identity
     layers_to_prune: list[int] | None = None  # counted from 1
-    # Also new: chunks outside the middle of the model; null means as many layers before as after.
-    layers_before_chunks: int | None = None
     distillation: bool = False
     logits_distillation: bool = False
     temperature: float | int = 2.0
@@ -63,5 +61,4 @@ class ChunkingKeys(PreTrainedConfig):
             self.num_layers_per_chunk,
             self.num_chunks if reads_chunks else None,
             self.layers_to_prune if self.chunking_mode == "prune" else None,
-            self.layers_before_chunks,
         )

@@ -4,9 +4,9 @@ The id of a model is its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked check
 `@k2m12` (`@prune3-5` removes the layers 3 and 5, counted from 1), and its stages, `+cpt`,
 `+cpt+sft`. A model that is trained without chunking has the stage `+tuned`. `+cpt.300k` is a stage that ends
 after 300 thousand tokens. Marks after the plan name each choice that differs from the default:
-`@k4m6-sequential-mlp.none-noadapters`; `@k2m6-after4` if the chunks are not in the middle of the model;
-`@k2m12-init.normal` if the adapters are initialised at random; `@k2m12-distil.hidden` if the unchunked model
-is the teacher. Defaults have no mark, so each checkpoint has one id.
+`@k4m6-sequential-mlp.none-noadapters`; `@k2m12-init.normal` if the adapters are initialised at random;
+`@k2m12-distil.hidden` if the unchunked model is the teacher. Defaults have no mark, so each checkpoint has
+one id.
 In a path `/` becomes `--`. The hub allows no `--` in a name, so the id can be recovered from the path.
 
 A model in a local folder, `./runs/seed1/checkpoint-500`, has an id of the same form,

@@ -27,7 +27,7 @@ Aggregation = Literal["mlp", "mean", "last", "residual"]
 AggregationBase = Literal["residual", "mean", "none"]  # the mlp adds its output to this
 AdapterInit = Literal["identity", "normal"]
 DistillationLoss = Literal["own", "published"]
-# Modes with this suffix read `num_chunks` and `layers_before_chunks`.
+# Modes with this suffix read `num_chunks`.
 BOTH_SIDES = "_with_shared_start_and_end"
 _DEFAULT_CHUNKS = 2  # if `num_chunks` is null in the modes with a shared start and end
 
@@ -45,48 +45,37 @@ def chunk_plan(
     num_layers_per_chunk: int | None,
     num_chunks: int | None = None,
     layers_to_prune: Sequence[int] | None = None,
-    layers_before_chunks: int | None = None,
 ) -> ChunkPlan:
     """Build the plan of `num_layers` layers; raise UserError if the layers cannot be divided evenly.
 
     `num_chunks` is read in the modes with a shared start and end, where null means 2. In other modes it
     follows from the other numbers and, if given, must agree with them. 0 chunks of 0 layers is
     the unchanged model in every mode. `prune` reads only `layers_to_prune`.
-    `layers_before_chunks` moves the chunks in the modes with a shared start and end; null shares equally
-    many layers before and after the chunks.
     """
-    is_prune, is_movable = mode == "prune", mode.endswith(BOTH_SIDES)
-    layers, size, before = layers_to_prune or (), num_layers_per_chunk, layers_before_chunks
+    is_prune, has_both_sides = mode == "prune", mode.endswith(BOTH_SIDES)
+    layers, size = layers_to_prune or (), num_layers_per_chunk
     if bool(layers) != is_prune or not set(layers) < {*range(1, num_layers + 1)}:
         raise UserError(
             f"layers_to_prune is {list(layers)} with the mode {mode}; expected some of the layers 1 to"
             f" {num_layers} with the mode prune, and none with all others."
-        )
-    is_unchanged = size == 0 and not num_chunks
-    if before is not None and (is_unchanged or not is_movable):
-        raise UserError(
-            f"layers_before_chunks is {before} with the mode {mode}; expected none, because only chunks in"
-            f" the modes sequential{BOTH_SIDES} and uniform{BOTH_SIDES} can be moved."
         )
     if is_prune:
         remaining = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
         return ChunkPlan(remaining, (), ())
     if size is None:
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
-    if is_unchanged:
+    if size == 0 and not num_chunks:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    number = _DEFAULT_CHUNKS if num_chunks is None and is_movable else num_chunks
-    movable = (num_layers - (number or 0) * size) // 2 if before is None else before
-    shared = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": movable}
+    number = _DEFAULT_CHUNKS if num_chunks is None and has_both_sides else num_chunks
+    half = (num_layers - (number or 0) * size) // 2
+    shared = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": half}
     start = shared[mode.partition("_with_")[2]]
     if number is None:
         number = (num_layers - start) // max(size, 1)
     end = num_layers - start - number * size
-    has_end = end >= 0 if before is not None else end == (start if is_movable else 0)
-    if min(size, number) < 1 or start < 0 or not has_end:
+    if min(size, number) < 1 or start < 0 or end != (start if has_both_sides else 0):
         raise UserError(
-            f"{num_layers} layers cannot be cut into {number} chunks of {size} in the mode"
-            f" {mode} with layers_before_chunks {'null' if before is None else before}."
+            f"{num_layers} layers cannot be cut into {number} chunks of {size} in the mode {mode}."
         )
     middle = range(start, num_layers - end)
     if mode.startswith("sequential"):

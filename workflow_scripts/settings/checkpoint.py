@@ -49,10 +49,6 @@ class Checkpoint(Section):
     name says which layers all chunks share; prune: no chunks, some layers are left out."""
     layers_to_prune: Listed[Count] = ()
     """Layers to leave out, counted from 1; only with the mode prune."""
-    # Excluded if null, so that params of older runs without this key stay equal.
-    layers_before_chunks: int | None = Field(None, ge=0, exclude_if=lambda layers: layers is None)
-    """Where the chunks begin in the modes with a shared start and end; null has as many layers
-    before them as behind."""
     aggregation_mode: Aggregation = "mlp"
     """How the chunks' outputs become one: their mean, the last one, residual (the shared input plus
     what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."""
@@ -117,7 +113,6 @@ class Checkpoint(Section):
             self.num_layers_per_chunk,
             self.num_chunks,
             self.layers_to_prune,
-            self.layers_before_chunks,
         )
 
     def id(self, layers: int) -> CheckpointId:
@@ -129,10 +124,8 @@ class Checkpoint(Section):
             return CheckpointId(self.model, f"prune{dropped}", tuple(marks))
         if not plan.chunks:
             return CheckpointId(self.model, UNCHANGED)
-        is_moved = self.layers_before_chunks is not None and len(plan.start) != len(plan.end)
         choices = {
             self.mode: self.mode != DEFAULT_MODE,
-            f"after{len(plan.start)}": is_moved,
             self.aggregation: self.aggregation != USUAL_AGGREGATION,
             NO_ADAPTERS: not self.use_adapters,
             self.adapters: self.use_adapters and self.adapter_hidden_size,

@@ -33,7 +33,7 @@ def save_published(folder, family="qwen2", mode="uniform_with_shared_start_and_e
     config = json.loads((folder / "config.json").read_text())
     rope = config["rope_parameters"]["rope_theta"]
     config = {key: value for key, value in config.items() if key not in _NEW_KEYS}
-    for key in ("adapter_init", "distillation_loss", "layers_before_chunks"):
+    for key in ("adapter_init", "distillation_loss"):
         config.pop(key, None)
     config |= {"rope_theta": rope, "rope_scaling": None, "torch_dtype": "float32"}
     config |= {"num_chunks": 2, "adapter_hidden_size": 7}  # the published code ignores these

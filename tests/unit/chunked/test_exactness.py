@@ -18,7 +18,6 @@ TOKENS = 8
 PLANS = {
     "uniform": PLAN,
     "sequential": PLAN | {"chunking_mode": "sequential_with_shared_start_and_end"},
-    "moved": {"num_layers_per_chunk": 1, "num_chunks": 5, "layers_before_chunks": 1},
     "prune": {"chunking_mode": "prune", "layers_to_prune": [1, 4]},
     "unchanged": {"num_layers_per_chunk": 0, "num_chunks": 0},
 }

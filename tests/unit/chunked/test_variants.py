@@ -26,7 +26,7 @@ PLANS = {
     "uniform_with_first_layer": {"num_layers_per_chunk": 3},
     "sequential_with_shared_start": {"num_layers_per_chunk": 2},
     "uniform_with_shared_start": {"num_layers_per_chunk": 1},
-    f"sequential{BOTH_SIDES}": {"num_layers_per_chunk": 1, "layers_before_chunks": 0},
+    f"sequential{BOTH_SIDES}": {"num_layers_per_chunk": 1},
     f"uniform{BOTH_SIDES}": {"num_layers_per_chunk": 1},
     "prune": {"layers_to_prune": [2]},
 }

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tables import load_cases
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import BOTH_SIDES, ChunkPlan, Mode, chunk_plan
+from workflow_scripts.core.plan import ChunkPlan, Mode, chunk_plan
 
 
 def format_plan(plan: ChunkPlan) -> str:
@@ -25,16 +25,14 @@ def test_chunk_plan(keys, expected):
 @pytest.mark.parametrize("mode", [mode for mode in get_args(Mode) if mode != "prune"])
 def test_chunk_plan_layers(mode):
     """An accepted plan uses each layer once."""
-    befores = [None, 0, 2] if mode.endswith(BOTH_SIDES) else [None]
     accepted = 0
-    for layers, size, number, before in product(range(1, 11), range(1, 6), range(1, 6), befores):
+    for layers, size, number in product(range(1, 11), range(1, 6), range(1, 6)):
         try:
-            plan = chunk_plan(layers, mode, size, number, None, before)
+            plan = chunk_plan(layers, mode, size, number)
         except UserError:
             continue
         accepted += 1
         assert [len(chunk) for chunk in plan.chunks] == [size] * number
-        assert before in (None, len(plan.start))
         inner = sorted(layer for chunk in plan.chunks for layer in chunk)
         assert [*plan.start, *inner, *plan.end] == list(range(layers))
     assert accepted > 5
