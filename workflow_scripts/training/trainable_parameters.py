@@ -1,7 +1,6 @@
 """Select the trained parameters: all, named parts, or low-rank adapters and named parts."""
 
 import re
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -91,15 +90,6 @@ def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
 
 def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
-
-
-def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Set all trained parameters to the given values."""
-    trained = get_trained_parameters(model)
-    if tensors.keys() != trained.keys():
-        raise RuntimeError("The parameters that are trained and those that were saved differ.")
-    for name, tensor in tensors.items():
-        trained[name].data.copy_(tensor)
 
 
 def describe_trainable(model, method: str) -> dict[str, Any]:
