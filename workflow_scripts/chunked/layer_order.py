@@ -14,15 +14,12 @@ from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from workflow_scripts.chunked.depth import FusedLayer, SharedInputs
-from workflow_scripts.chunked.stacked import StalenessCheck, get_parts, is_plain
-from workflow_scripts.chunked.wrapper import WrappedChunkLayers
+from workflow_scripts.chunked.stacked import StalenessCheck, has_hooks
 from workflow_scripts.core.plan import ChunkPlan
 
 
 class DeviceChunks(nn.Module):
     """The chunks of one device; the layers of a depth run fused as one, or one after another."""
-
-    has_adapters = True
 
     def __init__(self, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
         super().__init__()
@@ -70,14 +67,13 @@ class DeviceChunks(nn.Module):
         return torch.stack([state.to(hidden_states.device) for state in states])
 
     def _get_adapters(self, numbers: tuple[int, ...]) -> list[nn.Module] | None:
-        adapters = self.model[0].wrapped_chunk_layers.adapters if self.has_adapters else None
-        return None if adapters is None else [adapters[str(number)] for number in numbers]
+        adapters = self.model[0].wrapped_chunk_layers.adapters or {}
+        names = list(map(str, numbers))
+        return [adapters[name] for name in names] if names[0] in adapters else None
 
 
 class SharedStage(DeviceChunks):
     """A layer outside the chunks, run by the base model's code or fused as a depth of one layer."""
-
-    has_adapters = False
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         if self.layers.fused:
@@ -121,6 +117,7 @@ class PlannedLayers(nn.ModuleList):
         self.watch: StalenessCheck | None = None
         self.fused = self.is_spread = self.unchunked = self.needs_loop = False
         self.embeddings: tuple[Tensor, Tensor] | None = None
+        self.classes: list[type] = []  # of the layers and the wrapper, as they were made
         self.states: list[Tensor] | None = None  # hidden states, set inside `record_states`
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
@@ -133,7 +130,7 @@ class PlannedLayers(nn.ModuleList):
         order = (*plan.start, *chain(*plan.chunks), *plan.end)
         for slot, number in enumerate(order):
             self[number].self_attn.layer_idx = slot
-        self.classes = [type(part) for part in get_parts(self[order[0]])]
+        self.classes = self.classes or list(map(type, self._list_modules()))
         stages = [SharedStage(model, ((n,),), slot) for slot, n in enumerate(plan.start)]
         slot = len(stages)
         if plan.chunks:
@@ -165,20 +162,20 @@ class PlannedLayers(nn.ModuleList):
             self.inputs = SharedInputs(self.model[0].config, embeddings)
         return self.inputs
 
-    def _can_fuse(self) -> bool:
-        """Return whether no layer has hooks or shared weights; fused execution does not call the layers.
+    def _list_modules(self) -> list[nn.Module]:
+        wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
+        return [*self.modules(), *(wrapper.modules() if wrapper else ())]
 
-        PEFT can replace a norm or the wrapper by a trainable copy that is turned on and off.
+    def _can_fuse(self) -> bool:
+        """Return whether no module has hooks, shared weights or another class, such as those of LoRA and quantisation.
+
+        Fused execution does not call the layers.
         """
-        if type(self.model[0].wrapped_chunk_layers) is not WrappedChunkLayers:
+        modules = self._list_modules()
+        if list(map(type, modules)) != self.classes or any(map(has_hooks, modules)):
             return False
-        layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
-        parameters = [parameter for layer in layers for parameter in layer.parameters()]
-        return len(parameters) == len(list(self.parameters())) and all(
-            is_plain(part, kind)
-            for layer in layers
-            for part, kind in zip(get_parts(layer), self.classes, strict=True)
-        )
+        parameters = [p for module in modules for p in module.parameters(recurse=False)]
+        return len({*map(id, parameters)}) == len(parameters)
 
     def _prepare(self) -> StalenessCheck:
         model = self.model[0]

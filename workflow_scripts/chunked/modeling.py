@@ -20,7 +20,7 @@ from workflow_scripts.chunked.distillation import (
     disable_adapters,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
-from workflow_scripts.chunked.pieces import sum_in_pieces
+from workflow_scripts.chunked.pieces import SumInPieces
 from workflow_scripts.chunked.published import (
     get_renamings,
     keep_own_names,
@@ -204,9 +204,8 @@ class ChunkedForCausalLM(_Chunked):
 
         rows_at_once = max(1, self.max_logits // keys.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
-        total, each = sum_in_pieces(
-            compute_losses, states, [targets[rows], teacher_states], rows_at_once, trained
-        )
+        others = [targets[rows], teacher_states]
+        total, each = SumInPieces.apply(compute_losses, states, others, rows_at_once, *trained)
         total = total + sum(losses.values())
         if keys.logits_distillation:
             losses["logits"] = each[1]

@@ -91,38 +91,20 @@ class Norm:
 
 
 class Projection:
-    """The linear layers of k siblings, from x [k, n, in] to [k, n, out]; outputs of a sibling are concatenated.
+    """The linear layers of k siblings, from x [k, n, in] to [k, n, out]; outputs of a sibling are concatenated."""
 
-    If one of them is not a plain linear layer (LoRA, quantisation), each is called separately.
-    """
-
-    def __init__(self, groups: list[list[nn.Module]]):
-        self.modules = groups
-        self.weight: Stack | None = None  # None: modules are called separately
-        self.bias: Stack | None = None
-        layers = [layer for group in groups for layer in group]
-        have_bias = {getattr(layer, "bias", None) is not None for layer in layers}
-        if len(have_bias) > 1 or not all(is_plain(layer, nn.Linear) for layer in layers):
-            return
+    def __init__(self, groups: list[list[nn.Linear]]):
         self.weight = Stack([[layer.weight for layer in group] for group in groups])
-        if have_bias == {True}:
+        self.bias: Stack | None = None
+        if groups[0][0].bias is not None:
             self.bias = Stack([[layer.bias for layer in group] for group in groups])
-
-    def _call_each(self, x: Tensor) -> Tensor:
-        outputs = [
-            torch.cat([module(row) for module in group], dim=-1)
-            for row, group in zip(x, self.modules, strict=True)
-        ]
-        return torch.stack(outputs)
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """Return the products, added to `onto` if given."""
-        weight = None if self.weight is None else self.weight.join()
+        weight = self.weight.join()
         bias = None if self.bias is None else self.bias.join()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
-        if weight is None:
-            out = self._call_each(x)
-        elif len(weight) == 1:
+        if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
         elif torch.is_grad_enabled():
             if casts:
@@ -164,14 +146,7 @@ class StalenessCheck:
         return self._describe() == self._built
 
 
-def is_plain(module: nn.Module, kind: type) -> bool:
-    """Return whether a module has no hooks and is exactly of class `kind`."""
+def has_hooks(module: nn.Module) -> bool:
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     # accelerate uses `_hf_hook` to move inputs between devices.
-    return not hooks and not hasattr(module, "_hf_hook") and type(module) is kind
-
-
-def get_parts(layer: nn.Module) -> list[nn.Module]:
-    """Return the modules of a layer that fused execution never calls."""
-    norms = [module for name, module in layer.named_modules() if name.endswith("norm")]
-    return [layer, layer.self_attn, layer.mlp, *norms]
+    return bool(hooks) or hasattr(module, "_hf_hook")

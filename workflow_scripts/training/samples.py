@@ -88,9 +88,11 @@ def write_samples(
     with pa.ipc.new_file(data, _SCHEMA) as file:
         for batch in batches(samples):
             file.write(_make_record_batch(batch))
-            counts["samples"] += len(batch)
-            counts["tokens"] += sum(len(sample.tokens) for sample in batch)
-            counts["counted_tokens"] += sum(int(sample.counted.sum()) for sample in batch)
+            counts.update(
+                samples=len(batch),
+                tokens=sum(len(sample.tokens) for sample in batch),
+                counted_tokens=sum(int(sample.counted.sum()) for sample in batch),
+            )
     sha256 = {_DATA: hash_file(data)}
     summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
     write_json(summary_path, summary)
