@@ -22,7 +22,7 @@ from workflow_scripts.training.packing import collate
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
-    describe_trainable,
+    get_trained_parameters,
     select_trainable,
 )
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
@@ -115,7 +115,9 @@ def _train_once(
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
     arguments = _make_training_arguments(spec, state, micro, recomputes)
-    report = describe_trainable(model, keys.method) | {
+    report = {
+        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
+        "attention": model.config._attn_implementation,
         "packing": packing,
         "precision": spec.precision,
         "device": spec.device,

@@ -2,7 +2,6 @@
 
 import re
 from fnmatch import fnmatchcase
-from typing import Any
 
 import torch
 
@@ -80,15 +79,3 @@ def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
 
 def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
-
-
-def describe_trainable(model, method: str) -> dict[str, Any]:
-    """Return a summary of the trained parameters for the log and the record."""
-    bare = model.get_base_model() if method == "lora" else model
-    return {
-        "method": method,
-        "architecture": type(bare).__name__,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
-        "attention": model.config._attn_implementation,
-    }
