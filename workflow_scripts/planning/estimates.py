@@ -232,7 +232,7 @@ class Planner:
         """Estimate the download of a model, perhaps at a commit, or of a task's dataset."""
         repository = f"{org}/{name.partition('@')[0]}"
         model = self._settings.models.get(repository)
-        if kind == "model" and model:
+        if model:
             megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
             rows = self._settings.tasks.values()

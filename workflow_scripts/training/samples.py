@@ -61,10 +61,9 @@ class Samples:
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
         """Split off a random fraction; return the rest and the fraction, both in the original order."""
-        held_out = np.zeros(len(self), bool)
-        held_out[rng.permutation(len(self))[: round(fraction * len(self))]] = True
-        rest, part = self._rows[~held_out], self._rows[held_out]
-        return Samples(self._table, rest), Samples(self._table, part)
+        held_out = np.sort(rng.permutation(len(self))[: round(fraction * len(self))])
+        rest = np.delete(self._rows, held_out)
+        return Samples(self._table, rest), Samples(self._table, self._rows[held_out])
 
 
 def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
