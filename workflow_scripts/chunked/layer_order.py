@@ -115,7 +115,7 @@ class PlannedLayers(nn.ModuleList):
         super().__init__(layers)
         self.model = (model,)
         self.watch: StalenessCheck | None = None
-        self.fused = self.is_spread = self.unchunked = self.needs_loop = False
+        self.fused = self.is_spread = self.unchunked = False
         self.embeddings: tuple[Tensor, Tensor] | None = None
         self.classes: list[type] = []  # of the layers and the wrapper, as they were made
         self.states: list[Tensor] | None = None  # hidden states, set inside `record_states`
@@ -149,7 +149,7 @@ class PlannedLayers(nn.ModuleList):
 
     def _get_stages(self) -> list[nn.Module]:
         model = self.model[0]
-        is_fused = model.config.chunk_execution == "fused" and not self.needs_loop
+        is_fused = model.config.chunk_execution == "fused"
         if self.plan.chunks and is_fused and not (self.watch and self.watch.is_fresh()):
             self.watch = self._prepare() if self._can_fuse() else None
         self.fused = is_fused and self.watch is not None
