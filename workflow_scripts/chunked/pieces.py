@@ -8,7 +8,7 @@ import torch
 
 
 class SumInPieces(torch.autograd.Function):
-    """The sum of all losses over all rows, and each loss without a gradient, for logging.
+    """The sum of all losses over all rows.
 
     `compute_losses` takes some rows of `hidden` and of `others`; gradients flow to `hidden` and `parameters`.
     """
@@ -29,10 +29,9 @@ class SumInPieces(torch.autograd.Function):
                 total.add_(piece)
             totals = totals + losses.detach()
         ctx.save_for_backward(*gradients)
-        ctx.mark_non_differentiable(totals)
-        return totals.sum(), totals
+        return totals.sum()
 
     @staticmethod
-    def backward(ctx, gradient, _):
+    def backward(ctx, gradient):
         of_hidden, *of_parameters = (saved * gradient for saved in ctx.saved_tensors)
         return None, of_hidden, None, None, *of_parameters
