@@ -54,4 +54,4 @@ def test_documented_snakemake_targets(tmp_path):
 def test_published_target_needs_no_models(tmp_path):
     jobs = count_jobs(run_snakemake(tmp_path, "published", "test_task", "-n"))
     assert jobs["agreement"] == 2
-    assert not [rule for rule in jobs if rule.startswith(("fetch_", "evaluate_", "build_world"))]
+    assert not [rule for rule in jobs if rule.startswith(("fetch", "evaluate_", "build_world"))]
