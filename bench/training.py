@@ -182,7 +182,7 @@ def train_by_trl(
 
 @contextmanager
 def _add_callback(clock: Clock) -> Iterator[None]:
-    real = PackedTrainer.__init__
+    real: Callable = PackedTrainer.__init__
 
     def init(self, *args, callbacks, **kwargs):
         real(self, *args, callbacks=[*callbacks, clock], **kwargs)

@@ -2,12 +2,10 @@
 
 from functools import partial
 
-from workflow_scripts.evaluation.requests import (
-    build_latency_request,
-    build_perplexity_request,
-    build_verify_request,
-    build_written_request,
-)
+from workflow_scripts.evaluation.requests import build_latency_request, build_perplexity_request
+from workflow_scripts.evaluation.requests import build_verify_request, build_written_request
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
+from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 # The texts on which perplexity is measured, Magpie with one text per difficulty.
 MAGPIE = [f"magpie ({difficulty})" for difficulty in SETTINGS.chunking.measures.difficulties]
@@ -17,13 +15,13 @@ TEXTS = sorted([*MAGPIE, "wikitext"])
 rule build_chunked:
     """Build a checkpoint with layers in parallel chunks; its weights are links to the base model's files."""
     input:
-        model=get_model_manifest,
+        model=INPUTS.get_base_manifest,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
     log:
         "logs/build_chunked/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=match_any(CHECKPOINTS),
+        checkpoint=match_any(INPUTS.chunked),
     conda:
         "../envs/lm_eval.yaml"
     resources:
@@ -32,7 +30,7 @@ rule build_chunked:
     params:
         version="build_chunked 3",
         arguments=lambda wildcards: {
-            "plan": CHECKPOINTS[wildcards.checkpoint].model_dump(mode="json"),
+            "plan": INPUTS.chunked[wildcards.checkpoint].model_dump(mode="json"),
             "seed": SETTINGS.seed,
         },
     script:
@@ -43,13 +41,11 @@ rule verify_chunked:
     """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
         checkpoint=rules.build_chunked.output.manifest,
-        model=get_model_manifest,
+        model=INPUTS.get_base_manifest,
     output:
         report="results/verified/{checkpoint}.json",
     log:
         "logs/verify_chunked/{checkpoint}.log",
-    wildcard_constraints:
-        checkpoint=match_any(CHECKPOINTS),
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -66,13 +62,11 @@ rule verify_chunked:
 rule measure_perplexity:
     """Measure a model's perplexity on wikitext and Magpie in many chunk plans, before training."""
     input:
-        model=get_model_manifest,
-        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
+        model=INPUTS.get_base_manifest,
+        data=INPUTS.list_datasets(MEASURED_TEXTS.values()),
     output:
-        wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
-        wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
-        magpie="results/records/chunking/perplexity/{model}/magpie.json",
-        magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
+        get_record_files("chunking/perplexity/{model}/wikitext", "wikitext"),
+        get_record_files("chunking/perplexity/{model}/magpie", "magpie"),
     log:
         "logs/measure_perplexity/{model}.log",
     conda:
@@ -83,7 +77,7 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=make_measure_params(build_perplexity_request),
+        request=lambda wildcards: build_perplexity_request(SETTINGS, wildcards.model).to_params(),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
@@ -91,13 +85,11 @@ rule measure_perplexity:
 use rule measure_perplexity as measure_stage_perplexity with:
     """Measure perplexity of a checkpoint after its training stages, or of a model before training."""
     input:
-        model=get_checkpoint_manifest,
-        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
+        model=INPUTS.get_checkpoint_manifest,
+        data=INPUTS.list_datasets(MEASURED_TEXTS.values()),
     output:
-        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
-        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
-        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
-        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+        get_record_files("training/perplexity/{checkpoint}/wikitext", "wikitext"),
+        get_record_files("training/perplexity/{checkpoint}/magpie", "magpie"),
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     resources:
@@ -111,11 +103,9 @@ use rule measure_perplexity as measure_stage_perplexity with:
 rule measure_written:
     """Generate text in many untrained chunk plans, and measure its perplexity under the unchanged model."""
     input:
-        model=get_model_manifest,
-        data=[],
+        model=INPUTS.get_base_manifest,
     output:
-        record="results/records/chunking/perplexity/{model}/written.json",
-        responses="results/records/chunking/perplexity/{model}/written.parquet",
+        get_record_files("chunking/perplexity/{model}/written"),
     log:
         "logs/measure_written/{model}.log",
     conda:
@@ -126,7 +116,7 @@ rule measure_written:
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        request=make_measure_params(build_written_request),
+        request=lambda wildcards: build_written_request(SETTINGS, wildcards.model).to_params(),
     script:
         "../workflow_scripts/evaluation/measure_written.py"
 
@@ -134,11 +124,10 @@ rule measure_written:
 rule measure_latency:
     """Measure prefill and generation latency of a model in many chunk plans, against the unchanged model."""
     input:
-        model=get_model_manifest,
-        data=[get_manifest("dataset", QUESTIONS["mmlu"])],
+        model=INPUTS.get_base_manifest,
+        data=INPUTS.list_datasets([QUESTIONS["mmlu"]]),
     output:
-        record="results/records/latency/latency/{model}/mmlu.json",
-        rounds="results/records/latency/latency/{model}/mmlu.parquet",
+        get_record_files("latency/latency/{model}/mmlu"),
     log:
         "logs/measure_latency/{model}.log",
     conda:
@@ -149,7 +138,7 @@ rule measure_latency:
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        request=make_measure_params(build_latency_request),
+        request=lambda wildcards: build_latency_request(SETTINGS, wildcards.model).to_params(),
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 
@@ -157,7 +146,7 @@ rule measure_latency:
 rule chunking_plans:
     """Tabulate the chunked checkpoints: plan, size and numerical exactness."""
     input:
-        reports=expand(rules.verify_chunked.output, checkpoint=CHECKPOINTS),
+        reports=expand(rules.verify_chunked.output, checkpoint=INPUTS.chunked),
     output:
         table=multiext("results/tables/chunking_plans", ".csv", ".md", ".tex"),
     log:
@@ -236,16 +225,16 @@ rule chunking_quality:
 
 # The tables and figures of untrained chunk plans for which this config has data.
 UNTRAINED_PLANS = [
-    *(rules.chunking_plans.output if CHECKPOINTS else ()),
+    *(rules.chunking_plans.output if INPUTS.chunked else ()),
     *(rules.chunking_latency.output if SETTINGS.chunking.timed_models else ()),
-    *(rules.chunking_perplexity.output if CHECKPOINTS else ()),
+    *(rules.chunking_perplexity.output if INPUTS.chunked else ()),
 ]
 
 
 rule chunking:
     """Study: build, verify and measure chunked models in many chunk plans before any training."""
     input:
-        expand(rules.build_chunked.output, checkpoint=CHECKPOINTS),
+        expand(rules.build_chunked.output, checkpoint=INPUTS.chunked),
         RECORDS.get("chunking", []),
         RECORDS.get("latency", []),
         UNTRAINED_PLANS,

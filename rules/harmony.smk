@@ -6,8 +6,7 @@ from workflow_scripts.grid.requests import build_corpus_request, build_explain_r
 rule explain_training:
     """Show a training item and a test item of a task as text and tokens (--config explain=task/number)."""
     input:
-        model=list_explained_models,
-        data=list_explained_data,
+        unpack(INPUTS.list_explained_training),
     output:
         text="results/explained_training.txt",
     log:
@@ -25,13 +24,11 @@ rule explain_training:
 rule measure_corpus:
     """Measure bits per byte of your own text, before and after training a model on it."""
     input:
-        model=get_checkpoint_manifest,
+        model=INPUTS.get_checkpoint_manifest,
         text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],
     output:
-        before="results/records/corpora/direct/{checkpoint}/{corpus}.json",
-        before_windows="results/records/corpora/direct/{checkpoint}/{corpus}.parquet",
-        after="results/records/corpora/train_before_test/{checkpoint}/{corpus}.json",
-        after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
+        get_record_files("corpora/direct/{checkpoint}/{corpus}", "before"),
+        get_record_files("corpora/train_before_test/{checkpoint}/{corpus}", "after"),
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
     retries: RETRIES

@@ -16,47 +16,32 @@ else:
         if LOCK_PROBLEMS := list(find_lock_conflicts(LOCK_FILE, Path(HUB))):
             sys.exit("\n".join(["Hub folder does not match hub.lock.tsv:", *LOCK_PROBLEMS]))
 
-    rule fetch_dataset:
-        """Download a dataset from the Hugging Face hub at its locked commit."""
+    rule fetch:
+        """Download a model or a dataset from the Hugging Face hub at its locked commit, or at one that a request names."""
         output:
-            manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
+            manifest=f"{HUB}/{{kind}}s/{{org}}/{{name}}/manifest.json",
         log:
-            "logs/fetch_dataset/{org}--{name}.log",
+            "logs/fetch/{kind}s/{org}--{name}.log",
+        wildcard_constraints:
+            kind="model|dataset",
+            org=r"(?!local/)[^/]+",  # models of local/ are folders on this machine
+            name=r"[^/@]+(@[0-9a-f]{40})?",
         retries: 2
         localrule: True  # compute nodes often have no internet access
         conda:
             "../envs/hub.yaml"
         resources:
-            **plan_resources("fetch_dataset", PLANNER.download, gpu=False),
+            **plan_resources("fetch", PLANNER.download, gpu=False),
         params:
             version=1,  # raise when the list of downloaded files or the manifest changes
-            kind="dataset",
-            repository="{org}/{name}",
-            revision=None,
-            lock=SETTINGS.hub.lock,  # the file name, so that locking the commit in use reruns nothing
+            kind="{kind}",
+            repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
+            revision=INPUTS.get_revision,
+            # The file name, so that locking the commit in use reruns nothing. The lock is for the studies' models; a
+            # leaderboard may have one model at several commits.
+            lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
         script:
             "../workflow_scripts/hub/fetch.py"
-
-    use rule fetch_dataset as fetch_model with:
-        """Download a model from the Hugging Face hub at its locked commit, or at the commit that a request names."""
-        output:
-            manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
-        log:
-            "logs/fetch_model/{org}--{name}.log",
-        wildcard_constraints:
-            org=r"(?!local/)[^/]+",  # models of local/ are folders on this machine
-            name=r"[^/@]+(@[0-9a-f]{40})?",
-        localrule: True
-        resources:
-            **plan_resources("fetch_model", PLANNER.download, gpu=False),
-        params:
-            version=1,
-            kind="model",
-            repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
-            revision=lambda wildcards: wildcards.name.partition("@")[2]
-            or get_model_revision(wildcards),
-            # The lock is for the studies' models; a leaderboard may have one model at several commits.
-            lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
     rule fetch_metadata:
         """Download the files that check a leaderboard request: the model's repository without its weights."""
@@ -74,7 +59,7 @@ else:
         params:
             version=1,
             repository="{org}/{name}",
-            revision=get_model_revision,
+            revision=INPUTS.get_revision,
             lock=SETTINGS.hub.lock,
         script:
             "../workflow_scripts/hub/metadata.py"
@@ -105,7 +90,7 @@ rule take_local_model:
 rule describe_served_model:
     """Write the manifest of a model behind an API server: its endpoint and its tokenizer."""
     input:
-        source=get_served_source,
+        source=lambda wildcards: INPUTS.get_metadata(f"{wildcards.org}/{wildcards.name}"),
     output:
         manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
     log:
@@ -125,14 +110,13 @@ rule describe_served_model:
 rule lock_hub:
     """Download every model and dataset of the config, and write their commits into the lock file."""
     input:
-        manifests=list_hub_manifests,
+        manifests=INPUTS.list_hub_manifests,
     log:
         "logs/lock_hub.log",
     localrule: True
     conda:
         "../envs/hub.yaml"
     params:
-        version=1,
         lock=str(LOCK_FILE),
     script:
         "../workflow_scripts/hub/lock.py"

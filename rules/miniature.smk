@@ -7,9 +7,10 @@ from workflow_scripts.miniature import catalogue
 rule build_world:
     """Generate the datasets of the demo, and bring the models that the repository ships."""
     output:
-        datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
+        datasets=INPUTS.list_datasets(catalogue.DATASETS),
         models=[
-            get_manifest("model", f"{catalogue.ORGANISATION}/{name}") for name in catalogue.MODELS
+            INPUTS.get_manifest("model", f"{catalogue.ORGANISATION}/{name}")
+            for name in catalogue.MODELS
         ],
     log:
         "logs/build_world.log",

@@ -1,7 +1,7 @@
 """Evaluate each chunked model and its checkpoints on all 57 subjects of MMLU."""
 
 from workflow_scripts.evaluation.requests import build_mmlu_request
-from workflow_scripts.settings.mmlu import find_published_table
+from workflow_scripts.settings.mmlu import DATASET, find_published_table
 
 # The checkpoints to evaluate, each with the published table of its variant, or None.
 MMLU_CHECKPOINTS = {
@@ -12,11 +12,10 @@ MMLU_CHECKPOINTS = {
 rule evaluate_mmlu:
     """Evaluate a model on MMLU: lighteval's task with HELM's prompt."""
     input:
-        model=get_checkpoint_manifest,
-        data=[get_manifest("dataset", MMLU_DATASET)],
+        model=INPUTS.get_checkpoint_manifest,
+        data=INPUTS.list_datasets([DATASET]),
     output:
-        record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
-        answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
+        get_record_files("mmlu/few_shot/{checkpoint}/mmlu_helm"),
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     conda:

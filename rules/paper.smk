@@ -2,6 +2,7 @@
 
 from workflow_scripts.scores.foreign.requests import describe_imports
 from workflow_scripts.settings.mmlu import PUBLISHED
+from workflow_scripts.studies.records import TIMED
 
 # The tables of published numbers, and our checkpoints and prompt runs that they are compared with.
 PUBLISHED_TABLES = [*PUBLISHED.values(), "prompt_runs", "harmony_leaderboard", "harmony_cells"]
@@ -14,10 +15,10 @@ PROMPTED = next((name for name, is_published in PROMPT_CHECKPOINTS.items() if is
 CONFIG_TABLES = {"models", "tasks", "grids", "prompt_runs", "explain", "compare"}
 
 # The files of each chapter of the report, in this order; it shows the tables and figures among them.
-CHAPTERS = {grid: list_results(grid) for grid in OTHERS if GRIDS[grid].in_report}
+CHAPTERS = {grid: GRID_RESULTS[grid] for grid in OTHERS if GRIDS[grid].in_report}
 for chapter, outputs in (
     ("harmony", RANKED),
-    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
+    ("chunking", rules.chunking_quality.output if INPUTS.chunked else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
@@ -31,7 +32,7 @@ for chapter, outputs in (
 rule protocol_differences:
     """Tabulate where the protocol of this run differs from the published protocol."""
     input:
-        records=list_all_records,
+        records=INPUTS.list_all_records,
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
         table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
@@ -92,11 +93,7 @@ rule leaderboard:
             else []
         ),
     output:
-        page=report(
-            "results/report/leaderboard.html",
-            caption="../docs/captions/leaderboard_page.rst",
-            category="Report",
-        ),
+        page=report("results/report/leaderboard.html", category="Report"),
     log:
         "logs/leaderboard.log",
     localrule: True
@@ -110,7 +107,7 @@ rule leaderboard:
             "protocols": dict(GRIDS[OWN].names),
             "suite": {
                 **SETTINGS.suite.model_dump(mode="json"),
-                "tasks": SUITE_TASKS,
+                "tasks": list_tasks(SETTINGS),
                 "on_gpu": SETTINGS.on_gpus,
             },
         },
@@ -121,7 +118,7 @@ rule leaderboard:
 rule collect_scores:
     """Collect a study's records and imported folders into one tidy table of scores; one invalid file rejects a folder."""
     input:
-        records=lambda wildcards: list_study_records(wildcards.study, wildcards),
+        records=INPUTS.list_study_records,
         # Absolute paths, because another config in the same working directory may import what this run shares.
         imports=lambda wildcards: [
             Path(folder).absolute() for folder in SETTINGS.imports if wildcards.study == "harmony"
@@ -156,7 +153,7 @@ rule merge_scores:
         "../envs/reporting.yaml"
     params:
         version=3,
-        metrics=METRICS_OF_TASKS,
+        metrics={name: row.full_metric for name, row in SETTINGS.tasks.items()},
     script:
         "../workflow_scripts/scores/merge.py"
 
@@ -164,19 +161,15 @@ rule merge_scores:
 rule paper:
     """Write the report, all studies on one page and as a LaTeX paper, with its numbers, their provenance and missing results."""
     input:
-        records=list_all_records,
+        records=INPUTS.list_all_records,
         files=[path for files in CHAPTERS.values() for path in files],
         pages=rules.leaderboard.output if LEADERBOARD_TABLES else [],
         sources=SETTINGS.resource("published/sources.csv"),
-        captions=list_files("docs/captions/*.rst"),
-        prose=list_files("workflow_scripts/*/*/*.md.j2"),
+        captions=sorted(map(str, Path(workflow.basedir).glob("docs/captions/*.rst"))),
+        prose=sorted(map(str, Path(workflow.basedir).glob("workflow_scripts/*/*/*.md.j2"))),
     output:
         reports=[
-            report(
-                "results/report/index.html",
-                caption="../docs/captions/report.rst",
-                category="Report",
-            ),
+            report("results/report/index.html", category="Report"),
             "results/report/paper.tex",
         ],
         facts=["results/tables/numbers.json", "results/report/provenance.json"],
@@ -198,7 +191,7 @@ rule paper:
 rule share:
     """Export the scores of all evaluations in the JSON format of Every Eval Ever, for sharing."""
     input:
-        records=list_all_records,
+        records=INPUTS.list_all_records,
     output:
         folder=directory("results/share"),
     log:

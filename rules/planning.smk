@@ -10,7 +10,6 @@ rule plan:
     conda:
         "../envs/planning.yaml"
     params:
-        version="plan 2",
         snakefile=str(Path(workflow.basedir, "Snakefile")),
         settings={
             "config": config,
@@ -28,8 +27,6 @@ rule costs:
     localrule: True
     conda:
         "../envs/planning.yaml"
-    params:
-        version=1,
     script:
         "../workflow_scripts/steps/costs.py"
 
@@ -42,7 +39,6 @@ rule check_cluster:
     conda:
         "../envs/planning.yaml"
     params:
-        version=1,
         snakefile=str(Path(workflow.basedir, "Snakefile")),
         config=config,
     script:

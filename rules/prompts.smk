@@ -1,9 +1,7 @@
 """Evaluate MMLU under many prompts; each prompt is a file in config/prompts."""
 
-from workflow_scripts.evaluation.prompts.requests import (
-    build_explain_arguments,
-    build_prompt_request,
-)
+from workflow_scripts.evaluation.prompts.requests import build_explain_arguments
+from workflow_scripts.evaluation.prompts.requests import build_prompt_request
 from workflow_scripts.settings.prompts.section import PUBLISHED_MODEL
 
 # The checkpoints to prompt, each with whether published scores are shown next to it. The miniature world shows them
@@ -12,18 +10,15 @@ PROMPT_CHECKPOINTS = {
     name: SETTINGS.source == "miniature" or name == PUBLISHED_MODEL
     for name in map(str, SETTINGS.list_prompt_checkpoints())
 }
-_OUTPUTS = "results/outputs/prompts/{checkpoint}/{run}"
-_RECORD = "results/records/prompts/prompt_run/{checkpoint}/{run}"
 
 
 rule ask_prompt_run:
     """Generate a model's outputs for all questions of a prompt run, and store them."""
     input:
-        model=get_checkpoint_manifest,
-        data=list_prompt_datasets,
+        model=INPUTS.get_checkpoint_manifest,
+        data=INPUTS.list_run_datasets,
     output:
-        answers=f"{_OUTPUTS}.json",
-        outputs=f"{_OUTPUTS}.parquet",
+        multiext("results/outputs/prompts/{checkpoint}/{run}", answers=".json", outputs=".parquet"),
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     conda:
@@ -42,11 +37,11 @@ rule ask_prompt_run:
 rule score_prompt_run:
     """Parse and score the stored outputs of a prompt run; runs no model."""
     input:
-        generations=f"{_OUTPUTS}.json",
-        outputs=f"{_OUTPUTS}.parquet",
+        multiext(
+            "results/outputs/prompts/{checkpoint}/{run}", generations=".json", outputs=".parquet"
+        ),
     output:
-        record=f"{_RECORD}.json",
-        answers=f"{_RECORD}.parquet",
+        get_record_files("prompts/prompt_run/{checkpoint}/{run}"),
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
     localrule: True
@@ -64,7 +59,7 @@ rule score_prompt_run:
 rule explain_prompt:
     """Show the exact text and tokens of one MMLU prompt (--config explain=run/subject/number)."""
     input:
-        unpack(list_explained_inputs),
+        unpack(INPUTS.list_explained_prompt),
     output:
         text="results/explained_prompt.txt",
     log:

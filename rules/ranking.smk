@@ -1,13 +1,29 @@
 """Analyse grids of models, tasks and protocols, measured by a run or released by others: one rule per table."""
 
+from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
+from workflow_scripts.settings.grids import OWN_GRID
+from workflow_scripts.studies.records import has_texts, has_ranked_models
+from workflow_scripts.studies.ranking import grid_settings as ranking
+from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list_shown_tasks
 
-include: "ranking_inputs.smk"
+# The grids in config/grids, keyed by the prefix of their result files.
+GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
+OWN = SETTINGS.grids[OWN_GRID].files
+OTHERS = [grid for grid in GRIDS if grid != OWN]
+GRID_SETTINGS = {name: ranking.read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
+GRID_SOURCES = {name: ranking.list_grid_sources(SETTINGS, grid) for name, grid in GRIDS.items()}
+BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
+COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
+
+
+wildcard_constraints:
+    grid=match_any(GRIDS),
 
 
 rule build_grid:
     """Build a grid of scores (models by tasks for each protocol) with standard errors and error covariances."""
     input:
-        unpack(get_grid_sources),
+        unpack(lambda wildcards: GRID_SOURCES[wildcards.grid]),
     output:
         grid="results/grids/{grid}.parquet",
     log:
@@ -17,10 +33,10 @@ rule build_grid:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {
-            "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
-            "requested": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
+            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
+            "requested": ranking.list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
         },
     script:
         "../workflow_scripts/studies/ranking/build_grid.py"
@@ -42,7 +58,7 @@ rule agreement:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
 
@@ -60,7 +76,7 @@ rule agreement_by_size:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
@@ -79,8 +95,8 @@ rule task_pair:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
-        | {"task_pair": choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
+        | {"task_pair": ranking.choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
     script:
         "../workflow_scripts/studies/ranking/task_pair.py"
 
@@ -89,7 +105,7 @@ rule components:
     """Compute principal components of the scores, over all models and within families."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
         figure=get_figure_files("{grid}_components", "Rankings"),
@@ -100,7 +116,8 @@ rule components:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | {"seed": SETTINGS.seed},
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
+        | {"seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/components.py"
 
@@ -109,7 +126,7 @@ rule variance:
     """Decompose the variance of scores, and compute how many tasks a reliable ranking needs."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
     log:
@@ -119,7 +136,7 @@ rule variance:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/variance.py"
 
@@ -138,7 +155,7 @@ rule compute:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/compute.py"
 
@@ -151,14 +168,12 @@ rule newer:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
     log:
         "logs/newer/{grid}.log",
-    wildcard_constraints:
-        grid=match_any(list_grids_with("newer")),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/newer.py"
 
@@ -169,7 +184,7 @@ rule texts:
         texts=lambda wildcards: (
             ["results/scores/corpora.parquet"]
             if wildcards.grid == OWN
-            else get_grid_sources(wildcards)["scores"]
+            else GRID_SOURCES[wildcards.grid]["scores"]
         ),
         grid="results/grids/{grid}.parquet",
     output:
@@ -177,14 +192,12 @@ rule texts:
         text_agreement=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
     log:
         "logs/texts/{grid}.log",
-    wildcard_constraints:
-        grid=match_any(GRIDS_WITH_TEXTS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/texts.py"
 
@@ -193,19 +206,19 @@ rule releases:
     """Measure how much two releases of the same scores differ."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_releases", ".csv", ".md", ".tex"),
     log:
         "logs/releases/{grid}.log",
     wildcard_constraints:
-        grid=match_any(list_grids_with("release")),
+        grid=match_any(name for name in OTHERS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/releases.py"
 
@@ -214,20 +227,20 @@ rule price:
     """Measure how well fine-tuning on the tasks selected for a budget ranks the models."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=get_release_source,
+        release=lambda wildcards: GRID_SOURCES[wildcards.grid].get("release", []),
     output:
         table=multiext("results/tables/{grid}_price", ".csv", ".md", ".tex"),
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
-        grid=match_any(list_grids_with("release")),
+        grid=match_any(name for name in OTHERS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=2,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
-        | {"training_tokens": count_training_tokens(SETTINGS)},
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
+        | {"training_tokens": ranking.count_training_tokens(SETTINGS)},
     script:
         "../workflow_scripts/studies/ranking/price.py"
 
@@ -246,7 +259,7 @@ rule leaderboard_table:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments=lambda wildcards: get_grid_settings(wildcards) | BOOTSTRAP,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]} | BOOTSTRAP,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
 
@@ -264,7 +277,7 @@ rule significance:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=get_grid_settings,
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]},
     script:
         "../workflow_scripts/studies/ranking/significance.py"
 
@@ -283,7 +296,7 @@ rule panel:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments=lambda wildcards: get_grid_settings(wildcards)
+        arguments=lambda wildcards: {"settings": GRID_SETTINGS[wildcards.grid]}
         | {"families": {row["model"]: row["family"] for row in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
@@ -309,7 +322,7 @@ rule scores:
             "settings": GRID_SETTINGS[OWN],
             "tasks": [row["task"] for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
-            "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
+            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[OWN]),
         },
     script:
         "../workflow_scripts/studies/ranking/scores.py"
@@ -333,7 +346,8 @@ rule compare:
             "names": COMPARED,
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
-            "own": OWN_GRID_PRESENT,
+            # `compare` uses this file if it exists; it does not build it.
+            "own": [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")],
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:
@@ -341,13 +355,14 @@ rule compare:
 
 
 # Every grid has these tables; others need more columns in its file or keys in the config.
-OF_ANY_GRID = (
-    rules.agreement,
-    rules.agreement_by_size,
-    rules.components,
-    rules.variance,
-)
-
+OF_ANY_GRID = (rules.agreement, rules.agreement_by_size, rules.components, rules.variance)
+OF_GRIDS_WITH = {
+    "attributes": [rules.compute],
+    "newer": [rules.newer],
+    "pair": [rules.task_pair],
+    "release": [rules.releases, rules.price],
+    "texts": [rules.texts],
+}
 OF_OWN_GRID = (
     rules.leaderboard_table,
     *OF_ANY_GRID,
@@ -358,19 +373,23 @@ OF_OWN_GRID = (
     rules.scores,
     *([rules.texts] if has_texts(SETTINGS) else []),
 )
-RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
+RANKED = ranking.list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
+GRID_RESULTS = {}
+for grid in OTHERS:
+    more = [tables for key, tables in OF_GRIDS_WITH.items() if getattr(GRIDS[grid], key)]
+    GRID_RESULTS[grid] = ranking.list_outputs(sum(more, [*OF_ANY_GRID]), grid)
 
 
 rule published:
     """Study: analyse the published scores of 61 models on 24 tasks; needs no model, network or GPU."""
     input:
-        list_results("published"),
+        GRID_RESULTS["published"],
 
 
 rule test_task:
     """Study: compare 53 older and newer models by published scores, before and after training on the test task."""
     input:
-        list_results("test_task"),
+        GRID_RESULTS["test_task"],
 
 
 rule harmony:

@@ -1,14 +1,13 @@
 """Evaluate submitted models on a suite of tasks, after checking each request."""
 
-
-include: "suite_inputs.smk"
+from workflow_scripts.studies.suite.tasks import list_tasks
 
 
 # A checkpoint rule: it determines the rows of the leaderboard, and refused requests are never evaluated.
 checkpoint check_requests:
     """Check every leaderboard request from small files, before any evaluation."""
     input:
-        SUITE_SOURCES,
+        INPUTS.sources,
     output:
         checks="results/requests/checks.json",
     log:
@@ -18,7 +17,7 @@ checkpoint check_requests:
         "../envs/lm_eval.yaml"
     params:
         version="check_requests 6",  # raise when the meaning of a check changes
-        request=SUITE_CHECKS,
+        request=INPUTS.checks,
     script:
         "../workflow_scripts/studies/suite/submissions.py"
 
@@ -28,14 +27,12 @@ rule submit:
     """Print the status of each leaderboard request: accepted, or the reason for refusal."""
     input:
         checks=rules.check_requests.output.checks,
-        sources=SUITE_SOURCES,
+        sources=INPUTS.sources,
     log:
         "logs/submit.log",
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    params:
-        version="submit 1",
     script:
         "../workflow_scripts/studies/suite/submit.py"
 
@@ -56,7 +53,7 @@ rule suite_leaderboard:
     params:
         version=7,
         arguments={
-            "tasks": SUITE_TASKS,
+            "tasks": list_tasks(SETTINGS),
             "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],
         },
     script:
@@ -67,7 +64,7 @@ rule suite_requests:
     """Tabulate the status of each leaderboard request."""
     input:
         checks="results/requests/checks.json",
-        records=lambda wildcards: list_study_records("suite", wildcards),
+        records=INPUTS.list_suite_records,
     output:
         table=multiext("results/tables/suite_requests", ".csv", ".md", ".tex"),
     log:
@@ -85,6 +82,6 @@ rule suite:
     """Study: evaluate submitted models on a suite of tasks, after checking each request."""
     input:
         [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
-        list_suite_records if "suite" in RECORDS else [],
+        INPUTS.list_suite_records,
         # List the sources too, so that files that the hub failed to give are requested again.
-        SUITE_SOURCES,
+        INPUTS.sources,

@@ -7,8 +7,8 @@ from workflow_scripts.training.requests import build_samples_request, build_stag
 rule tokenise_samples:
     """Tokenize the data of a training recipe for a model, once for all its checkpoints."""
     input:
-        model=get_model_manifest,
-        data=list_recipe_sources,
+        model=INPUTS.get_base_manifest,
+        data=INPUTS.list_recipe_sources,
     output:
         samples="results/samples/{recipe}/{model}/samples.json",
         data="results/samples/{recipe}/{model}/samples.arrow",
@@ -29,15 +29,15 @@ rule tokenise_samples:
 rule train_checkpoint:
     """Train a checkpoint through one stage; an interrupted job resumes where it stopped."""
     input:
-        base=lambda wildcards: locate_checkpoint(TRAINED[wildcards.checkpoint].before),
-        samples=get_stage_samples,
+        base=INPUTS.get_stage_base,
+        samples=INPUTS.get_stage_samples,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
         record="results/training/{checkpoint}.json",
     log:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=match_any(TRAINED),
+        checkpoint=match_any(INPUTS.trained),
     retries: RETRIES
     conda:
         EVALUATION_ENVIRONMENT
@@ -47,9 +47,7 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: build_stage_request(
-            SETTINGS, TRAINED[wildcards.checkpoint]
-        ).to_params(),
+        request=lambda wildcards: build_stage_request(SETTINGS, wildcards.checkpoint).to_params(),
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 

@@ -27,7 +27,7 @@ def test_imported_scores_without_models(tmp_path):
     config = write_changed_config(tmp_path, **NOTHING, harmony=imported)
     result = run_snakemake(tmp_path, *config)
     jobs = count_jobs(result)
-    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_world"))]
+    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch", "build_world"))]
     scores = pd.read_csv(tmp_path / "results/tables/harmony_scores.csv")
     assert scores["model"].nunique() == 4 and scores["task"].nunique() > 20
     tables = {path.stem for path in (tmp_path / "results/tables").glob("*.csv")}
@@ -51,7 +51,7 @@ def test_imported_results(tmp_path):
     config = write_changed_config(tmp_path, **NOTHING, imports=["theirs"], harmony=harmony)
     leaderboard = "results/tables/harmony_leaderboard.csv"
     jobs = count_jobs(run_snakemake(tmp_path, leaderboard, *config))
-    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_"))]
+    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch"))]
     table = pd.read_csv(tmp_path / leaderboard)
     assert set(table["origin"]) == {"theirs"} and table["model"][0] == "org/better"
 

@@ -44,6 +44,6 @@ def test_paper_plan_gpu_hours(tmp_path):
     jobs, hours = rows["jobs"], rows["gpu_hours"]
     assert jobs["evaluate_direct"] == jobs["train_before_test"] == 244
     assert hours["train_before_test"] > 10 * hours["evaluate_direct"]
-    assert 590 < rows["disk_gb"]["fetch_model"] < 700  # 296 billion parameters
+    assert 590 < rows["disk_gb"]["fetch"] < 700  # 296 billion parameters
     assert jobs["evaluate_suite"] == 12
     assert f"{hours['all']:.0f} GPU hours" in (ROOT / "docs/cluster.md").read_text()

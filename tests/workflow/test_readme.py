@@ -34,8 +34,8 @@ def test_example_config_cpu_hours(tmp_path):
     )
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     rows = pd.read_csv(tmp_path / "results/plan.csv", index_col="rule")
-    rules = ["fetch_model", "fetch_dataset", "evaluate_direct"]
-    assert rows.loc[rules, "jobs"].tolist() == [2, 2, 2]
+    rules = ["fetch", "evaluate_direct"]
+    assert rows.loc[rules, "jobs"].tolist() == [4, 2]
     assert round(rows.loc["all", "cpu_hours"], 1) == 1.5
     assert "On a CPU this example is planned at 1.5 hours in float32" in PAGE.read_text()
 
@@ -54,4 +54,4 @@ def test_documented_snakemake_targets(tmp_path):
 def test_published_target_needs_no_models(tmp_path):
     jobs = count_jobs(run_snakemake(tmp_path, "published", "test_task", "-n"))
     assert jobs["agreement"] == 2
-    assert not [rule for rule in jobs if rule.startswith(("fetch_", "evaluate_", "build_world"))]
+    assert not [rule for rule in jobs if rule.startswith(("fetch", "evaluate_", "build_world"))]

@@ -44,5 +44,3 @@ def _make_architecture(name: str) -> Architecture:
 ARCHITECTURES = {
     getattr(transformers, f"{name}Config").model_type: _make_architecture(name) for name in _NAMES
 }
-for _architecture in ARCHITECTURES.values():  # pickle looks up classes in this module
-    globals().update({each.__name__: each for each in _architecture})

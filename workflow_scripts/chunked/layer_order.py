@@ -14,36 +14,15 @@ from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from workflow_scripts.chunked.depth import FusedLayer, SharedInputs
-from workflow_scripts.chunked.stacked import StalenessCheck, get_parts, is_plain
-from workflow_scripts.chunked.wrapper import WrappedChunkLayers
+from workflow_scripts.chunked.stacked import StalenessCheck, has_hooks
 from workflow_scripts.core.plan import ChunkPlan
-
-
-class ForwardState:
-    """State of a forward pass, shared by the stages."""
-
-    def __init__(self):
-        self.fused = self.is_spread = False
-        self._embeddings: tuple[Tensor, Tensor] | None = None
-        self._inputs: SharedInputs | None = None
-
-    def get_shared_inputs(self, config, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
-        """Compute the inputs shared by all depths, once per forward pass."""
-        if self._inputs is None or self._embeddings is not embeddings:
-            self._inputs, self._embeddings = SharedInputs(config, embeddings), embeddings
-        return self._inputs
 
 
 class DeviceChunks(nn.Module):
     """The chunks of one device; the layers of a depth run fused as one, or one after another."""
 
-    has_adapters = True
-
-    def __init__(
-        self, run: ForwardState, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int
-    ):
+    def __init__(self, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
         super().__init__()
-        self.run = run
         self.model = (model,)  # a tuple, so that torch does not register the model twice
         self.numbers = tuple(zip(*chunks, strict=True))  # layer numbers by depth
         self.depths = nn.ModuleList(
@@ -51,31 +30,29 @@ class DeviceChunks(nn.Module):
             for depth, siblings in enumerate(self.numbers)
         )
 
+    @property
+    def layers(self) -> "PlannedLayers":
+        return self.model[0].layers
+
     def prepare(self) -> None:
-        # PEFT can replace the wrapper by a trainable copy that is turned on and off; do not stack its adapters.
-        wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
-        self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = self._get_adapters(numbers) if self.stacks_adapters else None
-            depth.prepare(tuple(self.model[0].layers[number] for number in numbers), adapters)
+            layers = tuple(self.layers[number] for number in numbers)
+            depth.prepare(layers, self._get_adapters(numbers))
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         """Return the outputs of the chunks, stacked along a new first dimension."""
-        if self.run.is_spread:
-            device = next(self.model[0].layers[self.numbers[0][0]].parameters()).device
+        if self.layers.is_spread:
+            device = next(self.layers[self.numbers[0][0]].parameters()).device
             hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
-        run = self._run_fused if self.run.fused else self._run_loop
+        run = self._run_fused if self.layers.fused else self._run_loop
         return run(hidden_states, **kwargs)
 
     def _run_fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
         rows, tokens, hidden = hidden_states.shape
         k = len(self.numbers[0])
-        inputs = self.run.get_shared_inputs(self.model[0].config, kwargs.pop("position_embeddings"))
+        inputs = self.layers.get_shared_inputs(kwargs.pop("position_embeddings"))
         x = hidden_states.reshape(1, -1, hidden).expand(k, -1, -1)
-        for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = None if self.stacks_adapters else self._get_adapters(numbers)
-            if adapters is not None:
-                x = torch.stack([adapter(row) for adapter, row in zip(adapters, x, strict=True)])
+        for depth in self.depths:
             x = depth(x, rows=rows, inputs=inputs, **kwargs)
         return x.view(k, rows, tokens, hidden)
 
@@ -86,23 +63,22 @@ class DeviceChunks(nn.Module):
             adapters = self._get_adapters(numbers)
             for chunk, number in enumerate(numbers):
                 x = states[chunk] if adapters is None else adapters[chunk](states[chunk])
-                states[chunk] = self.model[0].layers[number](x, **kwargs)
+                states[chunk] = self.layers[number](x, **kwargs)
         return torch.stack([state.to(hidden_states.device) for state in states])
 
     def _get_adapters(self, numbers: tuple[int, ...]) -> list[nn.Module] | None:
-        adapters = self.model[0].wrapped_chunk_layers.adapters if self.has_adapters else None
-        return None if adapters is None else [adapters[str(number)] for number in numbers]
+        adapters = self.model[0].wrapped_chunk_layers.adapters or {}
+        names = list(map(str, numbers))
+        return [adapters[name] for name in names] if names[0] in adapters else None
 
 
 class SharedStage(DeviceChunks):
     """A layer outside the chunks, run by the base model's code or fused as a depth of one layer."""
 
-    has_adapters = False
-
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        if self.run.fused:
+        if self.layers.fused:
             return self._run_fused(hidden_states, **kwargs)[0]
-        return self.model[0].layers[self.numbers[0][0]](hidden_states, **kwargs)
+        return self.layers[self.numbers[0][0]](hidden_states, **kwargs)
 
 
 class ChunkStage(nn.Module):
@@ -111,13 +87,13 @@ class ChunkStage(nn.Module):
     Chunks are distributed over the devices round-robin.
     """
 
-    def __init__(self, run: ForwardState, model: nn.Module, plan: ChunkPlan, devices: int):
+    def __init__(self, model: nn.Module, plan: ChunkPlan, devices: int):
         super().__init__()
         self.model = (model,)
         slot, layers = len(plan.start), len(plan.chunks[0])
         self.chunks = len(plan.chunks)
         self.columns = nn.ModuleList(
-            DeviceChunks(run, model, plan.chunks[device::devices], slot + device * layers)
+            DeviceChunks(model, plan.chunks[device::devices], slot + device * layers)
             for device in range(devices)
         )
 
@@ -138,28 +114,29 @@ class PlannedLayers(nn.ModuleList):
     def __init__(self, layers: Iterable[nn.Module], model: nn.Module):
         super().__init__(layers)
         self.model = (model,)
-        self.run = ForwardState()
         self.watch: StalenessCheck | None = None
-        self.unchunked = self.needs_loop = False
+        self.fused = self.is_spread = self.unchunked = False
+        self.embeddings: tuple[Tensor, Tensor] | None = None
+        self.classes: list[type] = []  # of the layers and the wrapper, as they were made
         self.states: list[Tensor] | None = None  # hidden states, set inside `record_states`
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
         """Build the stages of a plan, with the chunks distributed over `devices` devices."""
         self.release()
         self.plan = plan
-        model, run = self.model[0], self.run
+        model = self.model[0]
         devices = max(1, min(devices, len(plan.chunks)))
-        run.is_spread = devices > 1
+        self.is_spread = devices > 1
         order = (*plan.start, *chain(*plan.chunks), *plan.end)
         for slot, number in enumerate(order):
             self[number].self_attn.layer_idx = slot
-        self.classes = [type(part) for part in get_parts(self[order[0]])]
-        stages = [SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.start)]
+        self.classes = self.classes or list(map(type, self._list_modules()))
+        stages = [SharedStage(model, ((n,),), slot) for slot, n in enumerate(plan.start)]
         slot = len(stages)
         if plan.chunks:
-            stages.append(ChunkStage(run, model, plan, devices))
+            stages.append(ChunkStage(model, plan, devices))
             slot += devices * len(plan.chunks[0])
-        stages += [SharedStage(run, model, ((n,),), slot + i) for i, n in enumerate(plan.end)]
+        stages += [SharedStage(model, ((n,),), slot + i) for i, n in enumerate(plan.end)]
         return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
@@ -172,23 +149,33 @@ class PlannedLayers(nn.ModuleList):
 
     def _get_stages(self) -> list[nn.Module]:
         model = self.model[0]
-        if not self.plan.chunks or model.config.chunk_execution != "fused" or self.needs_loop:
-            self.run.fused = False
-            return list(model.stages)
-        if not (self.watch and self.watch.is_fresh()):
+        is_fused = model.config.chunk_execution == "fused"
+        if self.plan.chunks and is_fused and not (self.watch and self.watch.is_fresh()):
             self.watch = self._prepare() if self._can_fuse() else None
-        self.run.fused = self.watch is not None
+        self.fused = is_fused and self.watch is not None
         return list(model.stages)
 
+    def get_shared_inputs(self, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
+        """Compute the inputs shared by all depths, once per forward pass."""
+        if self.embeddings is not embeddings:
+            self.embeddings = embeddings
+            self.inputs = SharedInputs(self.model[0].config, embeddings)
+        return self.inputs
+
+    def _list_modules(self) -> list[nn.Module]:
+        wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
+        return [*self.modules(), *(wrapper.modules() if wrapper else ())]
+
     def _can_fuse(self) -> bool:
-        """Return whether no layer has hooks or shared weights; fused execution does not call the layers."""
-        layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
-        parameters = [parameter for layer in layers for parameter in layer.parameters()]
-        return len(parameters) == len(list(self.parameters())) and all(
-            is_plain(part, kind)
-            for layer in layers
-            for part, kind in zip(get_parts(layer), self.classes, strict=True)
-        )
+        """Return whether no module has hooks, shared weights or another class, such as those of LoRA and quantisation.
+
+        Fused execution does not call the layers.
+        """
+        modules = self._list_modules()
+        if list(map(type, modules)) != self.classes or any(map(has_hooks, modules)):
+            return False
+        parameters = [p for module in modules for p in module.parameters(recurse=False)]
+        return len({*map(id, parameters)}) == len(parameters)
 
     def _prepare(self) -> StalenessCheck:
         model = self.model[0]

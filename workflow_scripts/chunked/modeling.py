@@ -20,7 +20,7 @@ from workflow_scripts.chunked.distillation import (
     disable_adapters,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
-from workflow_scripts.chunked.pieces import sum_in_pieces
+from workflow_scripts.chunked.pieces import SumInPieces
 from workflow_scripts.chunked.published import (
     get_renamings,
     keep_own_names,
@@ -48,11 +48,6 @@ class _Chunked(PreTrainedModel):
         folder = load_config.pretrained_model_name_or_path
         info = PreTrainedModel._finalize_model_loading(model, load_config, info)
         refuse_other_weights(model, info, folder)
-        return info
-
-    def load_adapter(self, peft_model_id=None, *args, **kwargs):
-        info = super().load_adapter(peft_model_id, *args, **kwargs)
-        refuse_other_weights(self, info, peft_model_id or self.name_or_path)
         return info
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -90,11 +85,6 @@ class ChunkedModel(_Chunked):
         self.stages = self.layers.build_stages(plan)
         self.post_init()
 
-    def forward(self, *args, **kwargs):
-        # Only the unfused layers return attention weights.
-        self.layers.needs_loop = bool(kwargs.get("output_attentions"))
-        return super().forward(*args, **kwargs)
-
     def _apply(self, fn, recurse=True):
         self.layers.release()
         return super()._apply(fn, recurse)
@@ -121,7 +111,6 @@ class ChunkedForCausalLM(_Chunked):
         self.model = self._model_class(config)
         self.vocab_size = config.vocab_size
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        self.distillation_losses: dict[str, torch.Tensor] = {}
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:
@@ -158,16 +147,14 @@ class ChunkedForCausalLM(_Chunked):
                 **inputs, past_key_values=past_key_values, labels=labels, **kwargs
             )
         items = kwargs.pop("num_items_in_batch", None)
-        kwargs.pop("logits_to_keep", None)
         # The target of each position over all rows; the last position of a row has no target.
         targets = F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
         items = (targets != -100).sum() if items is None else items
-        loss, losses = self._distil(inputs, kwargs | {"use_cache": False}, targets)
-        self.distillation_losses = {name: each.detach() / items for name, each in losses.items()}
+        loss = self._distil(inputs, kwargs | {"use_cache": False}, targets)
         return CausalLMOutputWithPast(loss=loss / items)
 
-    def _distil(self, inputs, options, targets) -> tuple[torch.Tensor, dict]:
-        """Return the sum of the language model's loss and the distillation losses, and the latter by name.
+    def _distil(self, inputs, options, targets) -> torch.Tensor:
+        """Return the sum of the language model's loss and the distillation losses.
 
         The logits of teacher and student are computed in pieces and not returned.
         """
@@ -188,14 +175,14 @@ class ChunkedForCausalLM(_Chunked):
             layers.record_states(unchunked=True) as teacher,
         ):
             teacher_states = self._get_states(inputs, options, rows)
-        losses = {}
+        hidden_loss = 0.0
         if keys.distillation:
             count, scale = len(layers.plan.end) + 1, 1.0
             if is_published:
                 student[-1], teacher[-1] = states[None], teacher_states[None]  # normalised
                 scale = count / (len(teacher) + 1)
             hidden = compute_hidden_loss(teacher[-count:], student[-count:], rows)
-            losses["hidden"] = weight * scale * hidden
+            hidden_loss = weight * scale * hidden
 
         def compute_losses(hidden, targets, teacher_hidden):
             logits = self.lm_head(hidden)
@@ -209,13 +196,9 @@ class ChunkedForCausalLM(_Chunked):
 
         rows_at_once = max(1, self.max_logits // keys.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
-        total, each = sum_in_pieces(
-            compute_losses, states, [targets[rows], teacher_states], rows_at_once, trained
-        )
-        total = total + sum(losses.values())
-        if keys.logits_distillation:
-            losses["logits"] = each[1]
-        return total, losses
+        others = [targets[rows], teacher_states]
+        total = SumInPieces.apply(compute_losses, states, others, rows_at_once, *trained)
+        return total + hidden_loss
 
     def _get_states(self, inputs, options, rows) -> torch.Tensor:
         return self.model(**inputs, **options).last_hidden_state.flatten(0, 1)[rows]

@@ -4,27 +4,15 @@ Logits (rows times vocabulary) are the largest tensor of a small model. The forw
 gradients of each piece of rows, and then frees its logits.
 """
 
-from collections.abc import Callable, Sequence
-
 import torch
-from torch import Tensor
 
 
-def sum_in_pieces(
-    compute_losses: Callable[..., Sequence[Tensor]],
-    hidden: Tensor,
-    others: Sequence[Tensor],
-    rows_at_once: int,
-    parameters: Sequence[Tensor],
-) -> tuple[Tensor, Tensor]:
-    """Return the sum of all losses over all rows, and each loss without a gradient, for logging.
+class SumInPieces(torch.autograd.Function):
+    """The sum of all losses over all rows.
 
     `compute_losses` takes some rows of `hidden` and of `others`; gradients flow to `hidden` and `parameters`.
     """
-    return _SumInPieces.apply(compute_losses, hidden, others, rows_at_once, *parameters)
 
-
-class _SumInPieces(torch.autograd.Function):
     @staticmethod
     def forward(ctx, compute_losses, hidden, others, rows_at_once, *parameters):
         exact = torch.promote_types(hidden.dtype, torch.float32)
@@ -41,10 +29,9 @@ class _SumInPieces(torch.autograd.Function):
                 total.add_(piece)
             totals = totals + losses.detach()
         ctx.save_for_backward(*gradients)
-        ctx.mark_non_differentiable(totals)
-        return totals.sum(), totals
+        return totals.sum()
 
     @staticmethod
-    def backward(ctx, gradient, _):
+    def backward(ctx, gradient):
         of_hidden, *of_parameters = (saved * gradient for saved in ctx.saved_tensors)
         return None, of_hidden, None, None, *of_parameters

@@ -72,35 +72,14 @@ class Stack:
         return self.storage
 
 
-class Siblings:
-    """The same child modules of k sibling layers; several children of one layer form a group."""
-
-    def __init__(self, groups: list[list[nn.Module]]):
-        self.modules = groups
-        self.weight: Stack | None = None  # None: modules are called separately
-
-    def call_each(self, x: Tensor) -> Tensor:
-        outputs = [
-            torch.cat([module(row) for module in group], dim=-1)
-            for row, group in zip(x, self.modules, strict=True)
-        ]
-        return torch.stack(outputs)
-
-
-class Norm(Siblings):
+class Norm:
     """The RMS norms of k siblings, over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
     def __init__(self, groups: list[list[nn.Module]]):
-        super().__init__(groups)
-        modules = [module for (module,) in self.modules]
-        # vars, because a wrapper may forward the attribute of the module that it currently wraps.
-        if all(is_plain(module) and "variance_epsilon" in vars(module) for module in modules):
-            self.eps = modules[0].variance_epsilon
-            self.weight = Stack([[module.weight] for module in modules])
+        self.eps = groups[0][0].variance_epsilon
+        self.weight = Stack([[module.weight for module in group] for group in groups])
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.weight is None:
-            return self.call_each(x)
         weight = self.weight.join()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
@@ -111,31 +90,21 @@ class Norm(Siblings):
         return (wide * torch.rsqrt(norm.square() / x.shape[-1] + self.eps)).to(x.dtype) * weight
 
 
-class Projection(Siblings):
-    """The linear layers of k siblings, from x [k, n, in] to [k, n, out]; outputs of a sibling are concatenated.
+class Projection:
+    """The linear layers of k siblings, from x [k, n, in] to [k, n, out]; outputs of a sibling are concatenated."""
 
-    If one of them is not a plain linear layer (LoRA, quantisation), each is called separately.
-    """
-
-    def __init__(self, groups: list[list[nn.Module]]):
-        super().__init__(groups)
+    def __init__(self, groups: list[list[nn.Linear]]):
+        self.weight = Stack([[layer.weight for layer in group] for group in groups])
         self.bias: Stack | None = None
-        layers = [layer for group in self.modules for layer in group]
-        have_bias = {getattr(layer, "bias", None) is not None for layer in layers}
-        if len(have_bias) > 1 or not all(is_plain(layer, nn.Linear) for layer in layers):
-            return
-        self.weight = Stack([[layer.weight for layer in group] for group in self.modules])
-        if have_bias == {True}:
-            self.bias = Stack([[layer.bias for layer in group] for group in self.modules])
+        if groups[0][0].bias is not None:
+            self.bias = Stack([[layer.bias for layer in group] for group in groups])
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """Return the products, added to `onto` if given."""
-        weight = None if self.weight is None else self.weight.join()
+        weight = self.weight.join()
         bias = None if self.bias is None else self.bias.join()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
-        if weight is None:
-            out = self.call_each(x)
-        elif len(weight) == 1:
+        if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
         elif torch.is_grad_enabled():
             if casts:
@@ -177,13 +146,7 @@ class StalenessCheck:
         return self._describe() == self._built
 
 
-def is_plain(module: nn.Module, kind: type | None = None) -> bool:
-    """Return whether a module has no hooks and is exactly of class `kind`, if given."""
+def has_hooks(module: nn.Module) -> bool:
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     # accelerate uses `_hf_hook` to move inputs between devices.
-    return not hooks and not hasattr(module, "_hf_hook") and (kind is None or type(module) is kind)
-
-
-def get_parts(layer: nn.Module) -> tuple[nn.Module, nn.Module, nn.Module]:
-    """Return the modules of a layer that fused execution never calls."""
-    return layer, layer.self_attn, layer.mlp
+    return bool(hooks) or hasattr(module, "_hf_hook")

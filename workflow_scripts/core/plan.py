@@ -52,7 +52,7 @@ def chunk_plan(
     follows from the other numbers and, if given, must agree with them. 0 chunks of 0 layers is
     the unchanged model in every mode. `prune` reads only `layers_to_prune`.
     """
-    is_prune, has_end = mode == "prune", mode.endswith(BOTH_SIDES)
+    is_prune, has_both_sides = mode == "prune", mode.endswith(BOTH_SIDES)
     layers, size = layers_to_prune or (), num_layers_per_chunk
     if bool(layers) != is_prune or not set(layers) < {*range(1, num_layers + 1)}:
         raise UserError(
@@ -66,14 +66,14 @@ def chunk_plan(
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     if size == 0 and not num_chunks:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    number = _DEFAULT_CHUNKS if num_chunks is None and has_end else num_chunks
+    number = _DEFAULT_CHUNKS if num_chunks is None and has_both_sides else num_chunks
     half = (num_layers - (number or 0) * size) // 2
     shared = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": half}
     start = shared[mode.partition("_with_")[2]]
     if number is None:
         number = (num_layers - start) // max(size, 1)
     end = num_layers - start - number * size
-    if min(size, number) < 1 or start < 0 or end != (start if has_end else 0):
+    if min(size, number) < 1 or start < 0 or end != (start if has_both_sides else 0):
         raise UserError(
             f"{num_layers} layers cannot be cut into {number} chunks of {size} in the mode {mode}."
         )

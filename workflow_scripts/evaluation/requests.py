@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.job_params import JobParams
@@ -60,12 +61,15 @@ def build_verify_request(settings: Settings) -> VerifyRequest:
 
 
 def build_perplexity_request(settings: Settings, model: str | None = None) -> PerplexityRequest:
-    """Build the request of a model in its plans, or, without `model`, of a checkpoint, whose id has its plan."""
+    """Build the request of a model in its plans, or, without `model`, of a checkpoint, whose id has its plan.
+
+    A model is named as in paths or as on the hub.
+    """
     compute, measures = settings.compute, settings.chunking.measures
     attention = compute.choose_chunked_attention(compute.dtype)
     plans: tuple[Checkpoint, ...] = ()
     if model is not None:
-        plans = measures.build_perplexity_plans(model, settings.models[model].layers)
+        plans = _build_perplexity_plans(settings, model)
     return PerplexityRequest(
         study="training" if model is None else "chunking",
         plans=plans,
@@ -78,7 +82,7 @@ def build_perplexity_request(settings: Settings, model: str | None = None) -> Pe
 def build_written_request(settings: Settings, model: str) -> WrittenRequest:
     measures = settings.chunking.measures
     return WrittenRequest(
-        plans=measures.build_perplexity_plans(model, settings.models[model].layers),
+        plans=_build_perplexity_plans(settings, model),
         measures=WrittenMeasures.select_fields(measures),
         perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
@@ -86,12 +90,16 @@ def build_written_request(settings: Settings, model: str) -> WrittenRequest:
     )
 
 
+def _build_perplexity_plans(settings: Settings, model: str) -> tuple[Checkpoint, ...]:
+    row = settings.models[CheckpointId.parse(model).model]
+    return settings.chunking.measures.build_perplexity_plans(row.model, row.layers)
+
+
 def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
-    measures = settings.chunking.measures
+    measures, row = settings.chunking.measures, settings.models[CheckpointId.parse(model).model]
+    variants = settings.chunking.checkpoints
     return LatencyRequest(
-        plans=measures.build_latency_plans(
-            model, settings.models[model].layers, settings.chunking.checkpoints
-        ),
+        plans=measures.build_latency_plans(row.model, row.layers, variants),
         measures=LatencyMeasures.select_fields(measures),
         compute=Loading.select_fields(settings.compute),
         seed=settings.seed,

@@ -25,11 +25,11 @@ class Base:
     def get_trainable_model(self, dtype: str, keys: TrainingKeys) -> Any:
         """Return a model to train.
 
-        If only adapters are trained, the model shares the weights of the loaded one. Otherwise the loaded model itself
+        If adapters are trained, the model shares the weights of the loaded one. Otherwise the loaded model itself
         is returned, and the next call loads it again.
         """
         model = self.loaded(dtype).model
-        if keys.adapters_alone:
+        if keys.method == "lora":
             return copy_sharing_weights(model)
         self._loaded = None
         return model

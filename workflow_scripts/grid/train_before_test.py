@@ -29,7 +29,7 @@ from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import free_memory, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
+from workflow_scripts.training.trainable_parameters import select_trainable
 
 
 def train_before_test(
@@ -88,7 +88,7 @@ def train_before_test(
     best = choose(candidates, key=lambda trained: trained.selected.get("value", 0.0))
     # Always rebuild the model from the selected state, so that the test of a resumed job is identical.
     model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
-    set_parameters(model, best.parameters)
+    model.load_state_dict(best.parameters, strict=False)
     return evaluate_loaded(
         replace(loaded, model=to_eval_mode(model)),
         hub,

@@ -34,7 +34,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         file = hub / "datasets" / path / MANIFEST
         if not file.is_file():
             raise UserError(
-                f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
+                f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch (or,"
                 " in the miniature world, build_world) brings it when a task of the config names it."
             )
         manifest = manifests[path] = read_manifest(file)

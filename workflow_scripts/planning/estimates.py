@@ -226,7 +226,7 @@ class Planner:
 
     # Downloads
 
-    def download(self, org: str, name: str) -> Need:
+    def download(self, kind: str, org: str, name: str) -> Need:
         """Estimate the download of a model, perhaps at a commit, or of a task's dataset."""
         repository = f"{org}/{name.partition('@')[0]}"
         model = self._settings.models.get(repository)
@@ -250,7 +250,7 @@ class Planner:
         self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
         """Return the seconds of training on `samples` samples with `tokens` tokens on average."""
-        flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
+        flops: float = _FROZEN_FLOPS if keys.method == "lora" else _TRAINING_FLOPS
         dtype = self._choose_dtype(keys.precision)
         flops *= samples * tokens
         passes = _TRAINING_PASSES * samples / keys.largest_micro_batch
@@ -359,7 +359,7 @@ class Planner:
     def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
         """Count the trained parameters; with `trainable_modules` this is an upper bound, all parameters."""
         row = self._get_row(checkpoint)
-        if not keys.adapters_alone:
+        if keys.method != "lora":
             return row.parameters
         return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._estimate_width(checkpoint))
 

@@ -17,7 +17,6 @@ from workflow_scripts.settings.section import (
 
 # Names in `trainable_modules` other than patterns of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
-LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
 _MAX_MICRO_BATCH = 8
 
@@ -27,11 +26,11 @@ class TrainingKeys(Section):
 
     method: Literal["full", "freeze", "lora"] = "full"
     """full: all parameters; freeze: those that `trainable_modules` names; lora: low-rank adapters in
-    `lora_target_modules`, and in full what `trainable_modules` names."""
+    `lora_target_modules`."""
     trainable_modules: Listed[str] = ()
     """Parameters that are trained in full: wrapper (adapters and aggregation of a chunked model),
-    chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
-    layers', or a pattern of parameter names such as '*.mlp.*'."""
+    chunked_layers (the layers inside its chunks), 'last 16 layers', or a pattern of parameter names
+    such as '*.mlp.*' or '*.layers.[4-7].*'."""
     lora_rank: Count = 8
     """Rank of the low-rank adapters."""
     lora_alpha: Positive = 16.0
@@ -92,14 +91,9 @@ class TrainingKeys(Section):
         """Return the largest divisor of `batch_size` up to `most`."""
         return max(n for n in range(1, most + 1) if self.batch_size % n == 0)
 
-    @property
-    def adapters_alone(self) -> bool:
-        """Return whether only LoRA adapters are trained, so that the next training run can reuse the loaded weights."""
-        return self.method == "lora" and not self.trainable_modules
-
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
-        if self.method != "lora" and bool(self.trainable_modules) != (self.method == "freeze"):
-            yield "expected trainable_modules with the method freeze, and none of it with full."
+        if bool(self.trainable_modules) != (self.method == "freeze"):
+            yield "expected trainable_modules with the method freeze, and none of it with another."
         if self.batch_size % (self.micro_batch_size or 1):
             yield f"expected a micro_batch_size that divides batch_size, {self.batch_size}."

@@ -35,7 +35,9 @@ def build_samples_request(settings: Settings, recipe: str) -> SamplesRequest:
     )
 
 
-def build_stage_request(settings: Settings, trained: CheckpointId) -> StageRequest:
+def build_stage_request(settings: Settings, checkpoint: str) -> StageRequest:
+    """Build the request of a checkpoint, by its id or its name in paths."""
+    trained = CheckpointId.parse(checkpoint)
     name, recipe = settings.get_stage_recipe(trained.stages[-1])
     return StageRequest(
         id=str(trained),

@@ -22,9 +22,8 @@ from workflow_scripts.training.packing import collate
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
-    describe_trainable,
+    get_trained_parameters,
     select_trainable,
-    set_parameters,
 )
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
 
@@ -116,7 +115,9 @@ def _train_once(
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
     arguments = _make_training_arguments(spec, state, micro, recomputes)
-    report = describe_trainable(model, keys.method) | {
+    report = {
+        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
+        "attention": model.config._attn_implementation,
         "packing": packing,
         "precision": spec.precision,
         "device": spec.device,
@@ -130,10 +131,13 @@ def _train_once(
     trainer = PackedTrainer(
         model,
         arguments,
-        spec=spec,
-        collate=partial(collate, packing=packing != "none"),
+        partial(collate, packing=packing != "none"),
+        spec.samples,
+        spec.held_out or spec.samples,  # not used, but required: `evaluate` is overridden
         callbacks=callbacks,
     )
+    trainer.spec = spec
+    trainer.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
     if latest is None or not _has_ended(latest):
         with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
@@ -144,7 +148,7 @@ def _train_once(
         metric = {"by": spec.best_by[0], "value": end.best_metric}
         selected = {"step": end.best_global_step, **metric}
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
-    set_parameters(model, parameters)
+    model.load_state_dict(parameters, strict=False)
     tokens = spec.count_tokens(end.global_step)
     timed_tokens = tokens - spec.count_tokens(first_step)
     return Trained(

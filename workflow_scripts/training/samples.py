@@ -61,10 +61,9 @@ class Samples:
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
         """Split off a random fraction; return the rest and the fraction, both in the original order."""
-        held_out = np.zeros(len(self), bool)
-        held_out[rng.permutation(len(self))[: round(fraction * len(self))]] = True
-        rest, part = self._rows[~held_out], self._rows[held_out]
-        return Samples(self._table, rest), Samples(self._table, part)
+        held_out = np.sort(rng.permutation(len(self))[: round(fraction * len(self))])
+        rest = np.delete(self._rows, held_out)
+        return Samples(self._table, rest), Samples(self._table, self._rows[held_out])
 
 
 def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
@@ -88,9 +87,11 @@ def write_samples(
     with pa.ipc.new_file(data, _SCHEMA) as file:
         for batch in batches(samples):
             file.write(_make_record_batch(batch))
-            counts["samples"] += len(batch)
-            counts["tokens"] += sum(len(sample.tokens) for sample in batch)
-            counts["counted_tokens"] += sum(int(sample.counted.sum()) for sample in batch)
+            counts.update(
+                samples=len(batch),
+                tokens=sum(len(sample.tokens) for sample in batch),
+                counted_tokens=sum(int(sample.counted.sum()) for sample in batch),
+            )
     sha256 = {_DATA: hash_file(data)}
     summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
     write_json(summary_path, summary)

@@ -1,9 +1,7 @@
-"""Select the trained parameters: all, named parts, or low-rank adapters and named parts."""
+"""Select the trained parameters: all, named parts, or low-rank adapters."""
 
 import re
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any
 
 import torch
 
@@ -11,7 +9,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.training_keys import (
     CHUNKED_LAYERS,
     LAST_LAYERS,
-    LAYERS,
     WRAPPER,
     TrainingKeys,
 )
@@ -22,22 +19,19 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
     """Return the model with only the trained parameters requiring gradients; `exact` casts these to float32."""
-    parameters = dict(model.named_parameters())
-    in_full: set[str] = set()
-    for part in ["*"] if keys.method == "full" else keys.trainable_modules:
-        names = {name for name in parameters if _belongs(model, name, part)}
-        if not names:
+    if keys.method == "lora":
+        model = _add_adapters(model, keys)
+    else:
+        model.requires_grad_(keys.method == "full")
+    for part in keys.trainable_modules:
+        parameters = [p for name, p in model.named_parameters() if _belongs(model, name, part)]
+        if not parameters:
             raise UserError(
                 f"trainable_modules names {part!r}, of which {type(model).__name__} has no parameter; expected a"
                 " part of the model."
             )
-        in_full |= names
-    if keys.method == "lora":
-        model = _add_adapters(model, in_full, keys)
-    else:
-        model.requires_grad_(False)
-    for name in in_full:
-        parameters[name].requires_grad_(True)
+        for parameter in parameters:
+            parameter.requires_grad_(True)
     for parameter in get_trained_parameters(model).values() if exact else ():
         # Small updates are lost in 16 bits.
         parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
@@ -47,37 +41,28 @@ def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
 def _belongs(model, name: str, part: str) -> bool:
     if part == WRAPPER:
         return _WRAPPER_MODULE in name
-    number = _get_layer_number(name)
+    match = _LAYER.search(name)
+    number = int(match[1]) if match and _WRAPPER_MODULE not in name else None
     if part == CHUNKED_LAYERS:
         chunks = model.config.plan().chunks if hasattr(model.config, "plan") else ()
         return any(number in chunk for chunk in chunks)
-    if match := LAYERS.fullmatch(part):
-        return number in range(int(match[1]), int(match[2] or match[1]) + 1)
     if match := LAST_LAYERS.fullmatch(part):
         return number is not None and number >= model.config.num_hidden_layers - int(match[1])
     return fnmatchcase(name, part)
 
 
-def _get_layer_number(name: str) -> int | None:
-    match = _LAYER.search(name)
-    return int(match[1]) if match and _WRAPPER_MODULE not in name else None
-
-
-def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
+def _add_adapters(model, keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
 
-    # A fully trained layer needs no adapter, and a pruned layer is used only by the teacher.
-    excluded = {name.rpartition(".")[0] for name in in_full}
-    pruned = {number - 1 for number in getattr(model.config, "layers_to_prune", None) or ()}
-    excluded |= {
-        name for name, _ in model.named_modules() if _get_layer_number(f"{name}.") in pruned
-    }
+    # A pruned layer is used only by the teacher.
+    pruned = getattr(model.config, "layers_to_prune", None) or ()
+    numbers = "|".join(str(number - 1) for number in pruned)
     config = LoraConfig(
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,
         lora_dropout=keys.lora_dropout,
         target_modules=_get_target_modules(model, list(keys.lora_target_modules)),
-        exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
+        exclude_modules=rf".*\.layers\.({numbers})\..*" if pruned else None,
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)
@@ -94,24 +79,3 @@ def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
 
 def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
-
-
-def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Set all trained parameters to the given values."""
-    trained = get_trained_parameters(model)
-    if tensors.keys() != trained.keys():
-        raise RuntimeError("The parameters that are trained and those that were saved differ.")
-    for name, tensor in tensors.items():
-        trained[name].data.copy_(tensor)
-
-
-def describe_trainable(model, method: str) -> dict[str, Any]:
-    """Return a summary of the trained parameters for the log and the record."""
-    bare = model.get_base_model() if method == "lora" else model
-    return {
-        "method": method,
-        "architecture": type(bare).__name__,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
-        "attention": model.config._attn_implementation,
-    }

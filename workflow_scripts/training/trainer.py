@@ -1,6 +1,5 @@
 """Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints with our batches and loss."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,14 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArguments
+from transformers import Trainer, TrainerControl
 
 from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
 from workflow_scripts.training.packing import IGNORED, EpochSampler
-from workflow_scripts.training.samples import Sample, Samples, batches
+from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
+from workflow_scripts.training.trainable_parameters import get_trained_parameters
 
 WEIGHTS = "model.safetensors"
 
@@ -41,36 +40,17 @@ class PackedTrainer(Trainer):
     """transformers' Trainer on the samples of a spec, in its order and with the given collation."""
 
     control: TrainerControl
-
-    def __init__(
-        self,
-        model,
-        args: TrainingArguments,
-        *,
-        spec: TrainingSpec,
-        collate: Callable[[list[Sample]], dict[str, Any]],
-        callbacks: list[TrainerCallback],
-    ):
-        super().__init__(
-            model=model,
-            args=args,
-            train_dataset=spec.samples,
-            eval_dataset=spec.held_out or spec.samples,  # not used: `evaluate` is overridden
-            data_collator=collate,
-            callbacks=callbacks,
-        )
-        self._spec = spec
-        self.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
+    spec: TrainingSpec
 
     def _get_train_sampler(self, train_dataset=None) -> EpochSampler:
-        return self._spec.order()
+        return self.spec.order()
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Autocast around the loss; accelerate would instead wrap the model's forward.
 
         A wrapped forward would also change evaluations, and would keep the model in memory.
         """
-        dtype = getattr(torch, self._spec.precision)
+        dtype = getattr(torch, self.spec.precision)
         is_exact = dtype == torch.float32
         return nullcontext() if is_exact else torch.autocast(self.args.device.type, dtype=dtype)
 
@@ -97,11 +77,11 @@ class PackedTrainer(Trainer):
         """Compute the held-out loss per counted token, and the spec's own score."""
         self.model.eval()
         metrics = {}
-        if self._spec.held_out:
-            metrics["eval_loss"] = self._compute_mean_loss(self._spec.held_out)
-        if self._spec.score:
+        if self.spec.held_out:
+            metrics["eval_loss"] = self._compute_mean_loss(self.spec.held_out)
+        if self.spec.score:
             with preserve_training_state(self.model):
-                scores = self._spec.score(self.model)
+                scores = self.spec.score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
@@ -141,4 +121,5 @@ class PackedTrainer(Trainer):
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         """Load the parameters that `save_model` wrote; transformers would look for a complete model."""
-        set_parameters(self.model, load_file(Path(resume_from_checkpoint) / WEIGHTS))
+        parameters = load_file(Path(resume_from_checkpoint) / WEIGHTS)
+        self.model.load_state_dict(parameters, strict=False)

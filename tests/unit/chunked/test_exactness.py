@@ -60,7 +60,7 @@ def test_padding_and_cache(kind, plan, execution):
             plain = base(ids, attention_mask=mask, position_ids=positions).logits
             assert torch.equal(run(None, 0, tokens), plain)
     has_chunks = bool(model.config.plan().chunks)
-    assert model.model.layers.run.fused == (execution == "fused" and has_chunks)
+    assert model.model.layers.fused == (execution == "fused" and has_chunks)
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])

@@ -21,7 +21,7 @@ def test_spread_model_and_cache(keys, devices, execution):
     ids = fresh_ids(2, 7)
     expected = compute_reference_logits(base, model, ids)
     assert_equal(model(ids).logits, expected)
-    assert model.model.layers.run.fused == (execution == "fused")
+    assert model.model.layers.fused == (execution == "fused")
     fixed = StaticCache(config=model.config, max_cache_len=7)
     for cache in (DynamicCache(), fixed) if execution == "fused" else [DynamicCache()]:
         steps = [model(ids[:, :4], past_key_values=cache).logits]

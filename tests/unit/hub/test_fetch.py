@@ -111,7 +111,7 @@ from types import SimpleNamespace
 log, manifest, repository = sys.argv[1:]
 params = {"kind": "model", "repository": repository, "revision": None, "lock": None}
 snakemake = SimpleNamespace(
-    rule="fetch_model", threads=1, log=[log], input={}, wildcards={}, resources={},
+    rule="fetch", threads=1, log=[log], input={}, wildcards={}, resources={},
     output={"manifest": manifest}, params=params,
 )
 runpy.run_path("workflow_scripts/hub/fetch.py", init_globals={"snakemake": snakemake})
@@ -121,7 +121,7 @@ runpy.run_path("workflow_scripts/hub/fetch.py", init_globals={"snakemake": snake
 def test_fetch_token(hub, tmp_path, folder):
     """The token is sent to the hub but not to the redirect host, and written nowhere."""
     hub.add("model", MODEL, [model_files()])
-    log = tmp_path / "logs/fetch_model.log"
+    log = tmp_path / "logs/fetch.log"
     # HF_DEBUG makes the client log every request with its headers.
     tokens = {"HF_TOKEN": TOKEN, "HF_DEBUG": "1", "HOME": str(tmp_path / "home")}
     step = subprocess.run(

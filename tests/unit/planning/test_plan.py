@@ -17,7 +17,7 @@ def make_job(rule, seconds, mem_mb=1_000, **sizes):
 
 CLUSTER = {"max_job_hours": 8, "gpu": "A100-80GB"}
 JOBS = [
-    make_job("fetch_model", 100, disk_mb=2_000),
+    make_job("fetch", 100, disk_mb=2_000),
     make_job("evaluate_direct", 3_600, gpus=1, mem_mb=8_000, gpu_mb=20_000),
     make_job("evaluate_direct", 7_200, gpus=1, mem_mb=9_000, gpu_mb=30_000),
     make_job("train_checkpoint", 36_000, gpus=4, gpu_mb=90_000),
@@ -27,7 +27,7 @@ JOBS = [
 def test_plan():
     """Jobs of a rule are summed, and jobs that exceed a limit are named."""
     table = sum_by_rule(JOBS)
-    assert list(table.index) == ["fetch_model", "evaluate_direct", "train_checkpoint", "all"]
+    assert list(table.index) == ["fetch", "evaluate_direct", "train_checkpoint", "all"]
     batches = table.loc["evaluate_direct"]
     assert (batches["jobs"], batches["gpu_hours"], batches["cpu_hours"]) == (2, 3, 12)
     assert batches["reserved_gpu_hours"] == pytest.approx(2 * 3 + 2 / 6)

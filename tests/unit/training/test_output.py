@@ -44,7 +44,7 @@ def compute_logits(model):
     return model.eval()(input_ids=IDS, use_cache=False).logits
 
 
-@pytest.mark.parametrize("keys", [{}, LORA | {"trainable_modules": ["layers 2"]}])
+@pytest.mark.parametrize("keys", [{}, LORA])
 def test_checkpoint_loads_anywhere(base, tmp_path, keys):
     expected = train_and_save(base, tmp_path / "trained", **keys)
     assert not torch.allclose(expected, compute_logits(get_loader(base)("float32")), atol=1e-2)

@@ -11,7 +11,7 @@ from workflow_scripts.training.trainable_parameters import select_trainable
 
 PARTS = [
     ("qwen2", [], "."),
-    ("llama", ["layers 1 to 3"], r"model\.layers\.[123]\."),
+    ("llama", ["*.layers.[123].*"], r"model\.layers\.[123]\."),
     ("gpt_neox", ["last 2 layers"], r"gpt_neox\.layers\.[23]\."),
     ("fused", ["wrapper"], "wrapped_chunk_layers"),
     ("fused", ["chunked_layers"], r"model\.layers\.[1-4]\."),
@@ -51,7 +51,7 @@ def test_adapters_by_name(targets, layers):
 
 
 def test_trained_parameters_are_float32():
-    keys = make_keys(method="freeze", trainable_modules=["layers 0"])
+    keys = make_keys(method="freeze", trainable_modules=["*.layers.0.*"])
     model = select_trainable(make_model("qwen2").bfloat16(), keys)
     dtypes = {(p.requires_grad, p.dtype) for p in model.parameters()}
     assert dtypes == {(True, torch.float32), (False, torch.bfloat16)}
@@ -61,5 +61,6 @@ def test_trained_parameters_are_float32():
 def test_missing_parts_are_refused(part):
     with pytest.raises(UserError, match=re.escape(repr(part))):
         select_trainable(
-            make_model("qwen2"), make_keys(method="freeze", trainable_modules=["layers 0", part])
+            make_model("qwen2"),
+            make_keys(method="freeze", trainable_modules=["*.layers.0.*", part]),
         )

@@ -1,5 +1,6 @@
 """Build the parameters of the ranking scripts from the config: a grid with its tasks, and the known models."""
 
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from workflow_scripts.settings.grids import GridFile, list_grid_files
@@ -66,6 +67,11 @@ def list_grid_sources(settings: Settings, grid: GridFile) -> dict[str, Any]:
 def list_grid_models(settings: Settings, grid: GridFile) -> list[dict[str, Any]]:
     """List the known models of a grid as plain values; for imported grids only those of the Hugging Face hub."""
     return list_model_rows(settings, None if grid.run else "huggingface")
+
+
+def list_outputs(tables: Iterable[Any], grid: str) -> list[str]:
+    """List the output files of rules for a grid."""
+    return [path.replace("{grid}", grid) for table in tables for path in table.output]
 
 
 def list_requested_cells(settings: Settings, grid: GridFile) -> dict[str, dict[str, list[str]]]:

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import fail, make_entry, measure
 from workflow_scripts.core.files import write_json
+from workflow_scripts.studies.suite.inputs import SuiteInputs
 from workflow_scripts.studies.suite.requests import get_parameters, get_status
-from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -33,25 +33,22 @@ def test_parameters_of_built_checkpoint():
     assert get_parameters(entry) == 1_250_000
 
 
-def prepare(**override) -> dict:
-    return check_requests(
-        load(override),
-        generated={"Llama-0.3M", "Qwen2-1M-Instruct"},
-        source=lambda model, revision: f"hub/{model}@{revision}",
-        manifest=lambda checkpoint: f"built/{checkpoint.in_path}",
-    )
+def prepare(**override) -> SuiteInputs:
+    return SuiteInputs(load(override), str)
 
 
 def test_check_requests(tmp_path):
-    checks = prepare()
-    model, _, chunked = checks["submissions"].values()
-    assert (model["sources"], model["built"]) == (["hub/miniature/Llama-0.3M@None"], None)
-    assert chunked["built"] == "built/miniature--Qwen2-1M-Instruct@k2m12+cpt"
+    suite = prepare()
+    checks = suite.checks
+    model = checks["submissions"]["Llama-0.3M.yaml"]
+    chunked = checks["submissions"]["Qwen2-1M-Instruct@k2m12+cpt.yaml"]
+    assert model["sources"][0].endswith("models/miniature/Llama-0.3M/manifest.json")
+    assert model["built"] is None
+    assert chunked["built"].endswith("/miniature--Qwen2-1M-Instruct@k2m12+cpt/manifest.json")
     assert model["records"]["gsm8k"].endswith("few_shot/miniature--Llama-0.3M~float32/gsm8k.json")
-    assert "no model 'miniature/Pythia-1M'" in checks["refused"]["Pythia-1M.yaml"]
     assert json.loads(json.dumps(checks)) == checks
     rows = [entry["row"] for entry in checks["submissions"].values()]
-    assert [entry["row"] for entry in accept_unchecked(checks)] == rows
+    assert [entry["row"] for entry in suite.accept_unchecked()] == rows
 
 
 def test_delta_checked_with_base(tmp_path):
@@ -59,6 +56,6 @@ def test_delta_checked_with_base(tmp_path):
     for file, base in (("a.yaml", "Llama-0.3M"), ("b.yaml", "Nothing")):
         names = {"name": "miniature/Qwen2-1M-Instruct", "base": f"miniature/{base}"}
         (tmp_path / file).write_text(json.dumps(keys | names))
-    checks = prepare(suite={"requests": str(tmp_path)})
-    assert checks["submissions"]["a.yaml"]["sources"][1] == "hub/miniature/Llama-0.3M@None"
+    checks = prepare(suite={"requests": str(tmp_path)}).checks
+    assert checks["submissions"]["a.yaml"]["sources"][1].endswith("Llama-0.3M/manifest.json")
     assert "no model 'miniature/Nothing'" in checks["refused"]["b.yaml"]
