@@ -124,7 +124,7 @@ rule measure_written:
     resources:
         **plan_resources("measure_written", PLANNER.untrained_perplexity),
     params:
-        version="measure_written 1",
+        version="measure_written 2",
         compute_threads=SETTINGS.compute.threads,
         request=make_measure_params(build_written_request),
     script:
