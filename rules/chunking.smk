@@ -147,7 +147,7 @@ rule measure_latency:
     resources:
         **plan_resources("measure_latency", PLANNER.latency),
     params:
-        version="measure_latency 3",
+        version="measure_latency 4",
         compute_threads=SETTINGS.compute.threads,
         request=make_measure_params(build_latency_request),
     script:

@@ -22,10 +22,8 @@ class LatencyMeasures(Section):
     batch_sizes: Numbers = Field(min_length=1)
     """Batch sizes of the grid."""
     questions: Count
-    """MMLU questions that latency is measured on."""
-    latency_prompts: Literal["plain", "chat"]
-    """How latency puts them: plain, with their choices; or as published, chat: the question alone
-    in the model's chat template."""
+    """MMLU questions that latency is measured on: as published, without their choices, in the
+    model's chat template."""
     new_tokens: int = Field(ge=2)
     """Tokens generated for each of them."""
     repeats: int = Field(ge=3)

@@ -80,7 +80,6 @@ def test_latency_conditions(world, chunkable, tmp_path):
     measures = LatencyMeasures(
         batch_sizes=(1, 2),
         questions=2,
-        latency_prompts="plain",
         new_tokens=2,
         repeats=3,
         devices=(1, 2),
