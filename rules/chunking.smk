@@ -81,7 +81,7 @@ rule measure_perplexity:
     resources:
         **plan_resources("measure_perplexity", PLANNER.untrained_perplexity),
     params:
-        version="measure_perplexity 3",
+        version="measure_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
         request=make_measure_params(build_perplexity_request),
     script:
@@ -103,7 +103,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     resources:
         **plan_resources("measure_stage_perplexity", PLANNER.perplexity),
     params:
-        version="measure_stage_perplexity 3",
+        version="measure_stage_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
         request=build_perplexity_request(SETTINGS).to_params(),
 
