@@ -11,6 +11,7 @@ def make_cell(
     shots: int = 0,
     max_test_items: int | None = None,
     seed: int = 0,
+    batch_size: int = 8,
     dataset: str = "org/any",
     **more,
 ) -> CellsRequest:
@@ -21,6 +22,6 @@ def make_cell(
         shots=shots,
         max_test_items=max_test_items,
     )
-    compute = Compute(device="cpu", dtype="float32")
+    compute = Compute(device="cpu", dtype="float32", batch_size=batch_size)
     keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
     return CellsRequest(tasks={task: request}, seeds=(seed,), **keys)

@@ -71,7 +71,7 @@ class Protocol(StrictModel):
     dtype: str
     attention: str  # the implementation that ran, not the one requested
     engine: str | None = None  # prefix sharing, or plain batches and the reason
-    batch_size: PositiveInt | None = None  # of a latency measurement, its largest
+    batch_size: PositiveInt
     threads: PositiveInt  # CPU threads; floating-point sums depend on their number
     seed: int
     chat_template: bool = False

@@ -27,7 +27,7 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, PerplexityMean
 
 
@@ -121,7 +121,7 @@ class PerplexityRecord:
 
 
 def load_plans(
-    model: Path, plans: tuple[Checkpoint, ...], compute: Compute
+    model: Path, plans: tuple[Checkpoint, ...], compute: Loading
 ) -> Iterator[tuple[dict[str, str | None], LoadedModel]]:
     """Yield the unchanged model and then each plan's model, with the plan's condition fields."""
     loaded = load_model(model, **compute.loading)

@@ -35,16 +35,18 @@ def describe_run(
     *,
     devices: Sequence[str] = (),
     attention: str | None = None,
+    batch_size: int | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
     """Build the fields of a record that describe how a model ran; `fields` are further ones of the protocol.
 
-    `attention` overrides the model's configured attention.
+    `attention` overrides the model's configured attention, and `batch_size` that of the request.
     """
     described = Protocol(
         name=protocol,
         dtype=loaded.dtype,
         attention=attention or loaded.attention,
+        batch_size=batch_size or request.compute.batch_size,
         threads=loaded.threads,
         seed=request.seed,
         **fields,

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.mmlu import MmluPrompt
 from workflow_scripts.settings.plan_measures import (
@@ -15,7 +15,7 @@ from workflow_scripts.settings.settings import Settings
 
 
 class VerifyRequest(JobParams):
-    compute: Compute
+    compute: Loading
     seed: int
 
 
@@ -41,7 +41,7 @@ class WrittenRequest(JobParams):
 class LatencyRequest(JobParams):
     plans: tuple[Checkpoint, ...]
     measures: LatencyMeasures
-    compute: Compute
+    compute: Loading
     seed: int
 
 
@@ -54,7 +54,7 @@ class MmluRequest(JobParams):
 
 
 def build_verify_request(settings: Settings) -> VerifyRequest:
-    return VerifyRequest(compute=settings.compute, seed=settings.seed)
+    return VerifyRequest(compute=Loading.select_fields(settings.compute), seed=settings.seed)
 
 
 def build_perplexity_request(settings: Settings, model: str | None = None) -> PerplexityRequest:
@@ -90,7 +90,7 @@ def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
             model, settings.models[model].layers, settings.chunking.checkpoints
         ),
         measures=LatencyMeasures.select_fields(measures),
-        compute=settings.compute,
+        compute=Loading.select_fields(settings.compute),
         seed=settings.seed,
     )
 

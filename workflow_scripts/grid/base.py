@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class Base:
     """A model that is loaded on demand, in the dtype of the job's training runs."""
 
-    def __init__(self, manifest_path: Path, loading: Compute):
+    def __init__(self, manifest_path: Path, loading: Loading):
         self._load = partial(load_model, manifest_path, **loading.loading)
         self._loaded: LoadedModel | None = None
 

@@ -24,7 +24,6 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 # FLOPs per parameter and token: forward pass; training step without and with gradients of the weights.
 _FORWARD_FLOPS, _FROZEN_FLOPS, _TRAINING_FLOPS = 2, 4, 6
 _START_SECONDS = 12  # before a model is loaded
-_ROWS = 32  # sequences that go through a model at once in an evaluation
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
 _UNKNOWN_SECONDS = 4 * 3600  # for a submitted model that no table has
@@ -87,7 +86,7 @@ class Workload(NamedTuple):
     items: float
     tokens: float
     new_tokens: int = 0
-    rows: int = _ROWS
+    rows: int | None = None  # None is compute.batch_size
 
 
 class Planner:
@@ -104,6 +103,7 @@ class Planner:
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
         self._measures = settings.chunking.measures
+        self._rows = settings.compute.batch_size
 
     # Evaluation
 
@@ -114,7 +114,7 @@ class Planner:
         tokens = work.test_tokens * self._choose(4, 2)
         reading = Workload(items, tokens, work.new_tokens)
         # A row has five examples too; of 8 times its tokens, SmolLM2-135M in two chunks took 88%.
-        return self._read(checkpoint, [reading], 8 * work.test_tokens * _ROWS)
+        return self._read(checkpoint, [reading], 8 * work.test_tokens * self._rows)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
@@ -122,7 +122,7 @@ class Planner:
         new_tokens = prompt_run.decoding.new_tokens or 0
         reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
         # The longest prompts have examples.
-        return self._read(checkpoint, [reading], (2 * reading.tokens + new_tokens) * _ROWS)
+        return self._read(checkpoint, [reading], (2 * reading.tokens + new_tokens) * self._rows)
 
     def harmony_cells(self, batch: TaskBatch, checkpoint: str) -> Need:
         """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""
@@ -244,7 +244,7 @@ class Planner:
 
     def _read_seconds(self, checkpoint: str, reading: Workload) -> float:
         items, tokens, new_tokens, rows = reading
-        passes = math.ceil(items / rows) * (1 + new_tokens)
+        passes = math.ceil(items / (rows or self._rows)) * (1 + new_tokens)
         flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
         return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
 
@@ -294,7 +294,7 @@ class Planner:
         weights_mb = models * self._count_weights_mb(checkpoint)
         seconds += weights_mb / _DISK_MB_PER_SECOND
         longest = max(reading.tokens + reading.new_tokens for reading in readings)
-        tokens = batch_tokens or longest * _ROWS
+        tokens = batch_tokens or longest * self._rows
         batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
         if not self._on_gpus:
             if CheckpointId.parse(checkpoint).plan is None:

@@ -14,7 +14,7 @@ QUANTIZED = ("8bit", "4bit")  # weights quantised by bitsandbytes; computation i
 _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 
 
-class Compute(Section):
+class Loading(Section):
     """Settings for loading and running a model in any task."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -56,6 +56,11 @@ class Compute(Section):
         return self.device == "cuda" or (
             self.device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS))
         )
+
+
+class Compute(Loading):
+    batch_size: Count = 32
+    """Sequences that go through a model at once in evaluation."""
 
 
 class RowCompute(Compute):

@@ -41,7 +41,7 @@ from workflow_scripts.evaluation.requests import MmluRequest
 manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
 request = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
-                      compute=Compute(device="cpu", dtype="float32"))
+                      compute=Compute(device="cpu", dtype="float32", batch_size=4))
 load_all = mmlu.load_subjects
 results = {}
 data = [hub / "datasets/lighteval/mmlu/manifest.json"]

@@ -21,7 +21,7 @@ from workflow_scripts.evaluation.plan_latency import (
 from workflow_scripts.evaluation.requests import LatencyRequest, WrittenRequest
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
     WrittenMeasures,
@@ -85,7 +85,7 @@ def test_latency_conditions(world, chunkable, tmp_path):
         devices=(1, 2),
     )
     request = LatencyRequest(
-        plans=(CHUNKED, PRUNED), measures=measures, compute=Compute(device="cpu"), seed=0
+        plans=(CHUNKED, PRUNED), measures=measures, compute=Loading(device="cpu"), seed=0
     )
     data = [world / "datasets/cais/mmlu/manifest.json"]
     measure_latency(chunkable, data, tmp_path / "mmlu.json", request.to_params())

@@ -56,6 +56,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
             loaded,
             recording,
             engine.tokens,
+            batch_size=1,
             attention=engine.model.attention,
             engine=engine.description,
             chat_template=spec.messages is not None,

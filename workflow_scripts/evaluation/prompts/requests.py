@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.prompts.spec import Asking
 from workflow_scripts.settings.settings import Settings
@@ -14,7 +14,7 @@ class PromptRequest(JobParams):
     run: str
     asking: Asking
     max_items_per_subject: int | None
-    compute: Compute
+    compute: Loading
     seed: int
 
 
@@ -25,7 +25,7 @@ def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
         run=run,
         asking=asking.model_copy(update={"dtype": dtype}),
         max_items_per_subject=settings.prompts.max_items_per_subject,
-        compute=settings.compute,
+        compute=Loading.select_fields(settings.compute),
         seed=settings.seed,
     )
 
