@@ -75,7 +75,7 @@ rule measure_perplexity:
     resources:
         **plan_resources("measure_perplexity", PLANNER.untrained_perplexity),
     params:
-        version="measure_perplexity 3",
+        version="measure_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
         request=lambda wildcards: build_perplexity_request(SETTINGS, wildcards.model).to_params(),
     script:
@@ -95,7 +95,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     resources:
         **plan_resources("measure_stage_perplexity", PLANNER.perplexity),
     params:
-        version="measure_stage_perplexity 3",
+        version="measure_stage_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
         request=build_perplexity_request(SETTINGS).to_params(),
 
@@ -114,7 +114,7 @@ rule measure_written:
     resources:
         **plan_resources("measure_written", PLANNER.untrained_perplexity),
     params:
-        version="measure_written 1",
+        version="measure_written 2",
         compute_threads=SETTINGS.compute.threads,
         request=lambda wildcards: build_written_request(SETTINGS, wildcards.model).to_params(),
     script:
@@ -136,7 +136,7 @@ rule measure_latency:
     resources:
         **plan_resources("measure_latency", PLANNER.latency),
     params:
-        version="measure_latency 3",
+        version="measure_latency 4",
         compute_threads=SETTINGS.compute.threads,
         request=lambda wildcards: build_latency_request(SETTINGS, wildcards.model).to_params(),
     script:

@@ -85,7 +85,7 @@ class PerplexityRecord:
         self,
         pieces: list[Scored],
         condition: Condition | None,
-        mean: PerplexityMean,
+        mean: PerplexityMean = "tokens",
         texts: list[str] | None = None,
     ) -> None:
         """Add the scores of one condition; `texts` are the scored texts if the model generated them."""

@@ -17,8 +17,7 @@ _ROWS, _TOKENS = 2, 32
 def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], report: Path) -> None:
     """Report parameter counts, the plan as text, and the largest differences of logits on random tokens, as JSON.
 
-    The logits of the unchanged plan must equal the base model's bit for bit, and the fused logits of any plan must
-    match its plain loop within a tolerance; otherwise a UserError states the difference.
+    The fused logits must match those of the plain loop within a tolerance; otherwise a UserError states the difference.
     """
     import torch
 
@@ -37,11 +36,6 @@ def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], repor
     from_base = float((fused - expected).abs().max())
     from_loop = float((fused - loop).abs().max())
     name, plan = chunked.manifest.repository, chunked.model.config.plan()
-    layers = base.model.config.num_hidden_layers
-    if plan.start == tuple(range(layers)) and from_base != 0:
-        raise UserError(
-            f"{name} is the unchanged plan, but its logits differ from the base model's by {from_base:.3g}."
-        )
     tolerance = _TOLERANCE[chunked.dtype] * max(1.0, float(loop.abs().max()))
     if from_loop > tolerance:
         raise UserError(
@@ -54,7 +48,7 @@ def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], repor
         "base": base.manifest.repository,
         "plan": format_plan(plan),
         "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
-        "layers": layers,
+        "layers": base.model.config.num_hidden_layers,
         "parameters": chunked.model.num_parameters(),
         "new_parameters": sum(
             parameters[name].numel() for name in parameters if "wrapped_chunk_layers" in name

@@ -119,17 +119,13 @@ def score_instruction_responses(
 ) -> list[Scored]:
     """Score responses to instructions in the tokenizer's chat template; the instruction is not scored.
 
-    Without a template the two are concatenated. A conversation longer than the window is truncated on
-    the left, except for a start token; a response longer than the window is truncated on the right.
+    Without a template the two are concatenated. A response longer than the window is truncated on the right, and then
+    a conversation longer than the model's context on the left.
     """
     rows, start = [], get_bos_tokens(tokenizer)
     for instruction, response in pairs:
         prompt = encode_chat_prompt(tokenizer, instruction, start)
         answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
-        excess = len(prompt) + len(answer) - window
-        if excess > 0:
-            lead = start if prompt[: len(start)] == start else []
-            prompt = [*lead, *prompt[excess + len(lead) :]]
         rows.append((prompt + answer, len(prompt)))
     return score_rows(model, tokenizer, rows)
 

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import hash_text
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
-from workflow_scripts.evaluation.perplexity import format_label
-from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
+from workflow_scripts.evaluation.perplexity import encode_chat_prompt, format_label
+from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
 from workflow_scripts.evaluation.requests import LatencyRequest
+from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
@@ -39,12 +40,11 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
     base = load_model(model, **params.compute.loading)
     layers = base.model.config.num_hidden_layers
-    is_chat = measures.latency_prompts == "chat"
-    prompts = [
-        format_prompt(base.tokenizer, question, is_chat)
+    start = get_bos_tokens(base.tokenizer)
+    rows = [
+        encode_chat_prompt(base.tokenizer, question.text, start)
         for question in questions[: measures.questions]
     ]
-    rows = [base.tokenizer(text, add_special_tokens=not is_chat)["input_ids"] for text in prompts]
     metrics: list[Metric] = []
     items: list[Item] = []
     for plan in params.plans:
@@ -74,7 +74,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
                         Item(
                             item=f"{format_label('mmlu', condition)}/{number}",
                             condition=condition,
-                            prompt_sha256=hash_text("\n".join(prompts)),
+                            prompt_sha256=hash_json(rows),
                             scores=dict(zip(TIMES, seconds, strict=True)),
                         )
                         for number, seconds in enumerate(rounds)
@@ -94,7 +94,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
             tokens * len(items),
             devices=[*map(_name_device, places)],
             batch_size=max(measures.batch_sizes),
-            chat_template=is_chat,
+            chat_template=base.tokenizer.chat_template is not None,
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(metrics),
@@ -184,15 +184,6 @@ def _get_time(model) -> float:
 
         torch.cuda.synchronize(model.device)
     return time.perf_counter()
-
-
-def format_prompt(tokenizer: Any, question: Question, is_chat: bool) -> str:
-    """Format a question with its choices; as a chat, without them, after the template's system message."""
-    if is_chat:
-        turns = [{"role": "user", "content": question.text}]
-        return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    choices = map("{}. {}".format, LETTERS, question.choices)
-    return "\n".join([question.text, *choices, "Answer:"])
 
 
 if "snakemake" in globals():

@@ -9,7 +9,6 @@ from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.mmlu import MmluPrompt
 from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
-    PerplexityMean,
     PerplexityMeasures,
     WrittenMeasures,
 )
@@ -36,7 +35,6 @@ class WrittenRequest(JobParams):
 
     plans: tuple[Checkpoint, ...]
     measures: WrittenMeasures
-    perplexity_mean: PerplexityMean
     compute: Compute
     seed: int
 
@@ -84,7 +82,6 @@ def build_written_request(settings: Settings, model: str) -> WrittenRequest:
     return WrittenRequest(
         plans=_build_perplexity_plans(settings, model),
         measures=WrittenMeasures.select_fields(measures),
-        perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
         seed=settings.seed,
     )

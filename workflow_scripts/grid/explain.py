@@ -11,7 +11,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
-from workflow_scripts.evaluation.token_texts import decode_tokens
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
@@ -78,11 +77,10 @@ def _encode_test(
 
 
 def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list[str]:
-    """Return a line for each token with its id and text; the tokens of the answer are marked."""
-    return [
-        f"{'>' if position >= answer_start else ' '} {token:>7} {text!r}"
-        for position, (token, text) in enumerate(decode_tokens(tokens, tokenizer))
-    ]
+    """Return a line for each token with its id and name; the tokens of the answer are marked."""
+    marks = [" "] * answer_start + [">"] * (len(tokens) - answer_start)
+    names = tokenizer.convert_ids_to_tokens(tokens)
+    return list(map("{} {:>7} {!r}".format, marks, tokens, names))
 
 
 if "snakemake" in globals():

@@ -25,6 +25,7 @@ from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import LoadedModel, choose_device, choose_dtype
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import free_memory, train
 from workflow_scripts.training.samples import BadSamples, Samples
@@ -48,7 +49,7 @@ def train_before_test(
     loaded = base.loaded(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     loaded = replace(loaded, model=None)  # each training run gets its own model from the base
-    bad, candidates = BadSamples(), []
+    bad = BadSamples()
     with mirror(hub) as datasets:
         splits = load_splits(request.task.harness_task, recipe, request.seed, request.draws)
         splits.choosing.set_config("num_fewshot", 0)
@@ -65,27 +66,22 @@ def train_before_test(
         metric = request.task.metric
         # For some metrics, e.g. bits per byte, smaller is better. The part after a comma is the filter.
         larger_is_better = splits.choosing.higher_is_better().get(metric.split(",")[0], True)
-        for rate in recipe.learning_rates or [recipe.learning_rate]:
-            print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
-            spec = TrainingSpec(
-                samples,
-                recipe.training_keys(rate),
-                request.seed,
-                resume_key,
-                loaded.device,
-                score=partial(_score, loaded, splits, request),
-                best_by=(metric, larger_is_better),
-            )
-            trained = train(
-                partial(base.get_trainable_model, keys=spec.keys),
-                spec,
-                get_training_state(record_path) / f"{rate:g}",  # kept until the record is stored
-            )
-            candidates.append(replace(trained, model=None))
-            del trained
-            free_memory()
-    choose = max if larger_is_better else min
-    best = choose(candidates, key=lambda trained: trained.selected.get("value", 0.0))
+        print(f"{request.task.harness_task}: training", flush=True)
+        spec = TrainingSpec(
+            samples,
+            TrainingKeys.select_fields(recipe),
+            request.seed,
+            resume_key,
+            loaded.device,
+            score=partial(_score, loaded, splits, request),
+            best_by=(metric, larger_is_better),
+        )
+        trained = train(
+            partial(base.get_trainable_model, keys=spec.keys), spec, get_training_state(record_path)
+        )
+        best = replace(trained, model=None)
+        del trained
+        free_memory()
     # Always rebuild the model from the selected state, so that the test of a resumed job is identical.
     model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
     model.load_state_dict(best.parameters, strict=False)

@@ -184,10 +184,10 @@ class Planner:
     # Training
 
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
-        """Estimate training on each task with each seed and learning rate, selection of the epoch, and the test."""
+        """Estimate training on each task with each seed, selection of the epoch, and the test."""
         harmony = self._settings.harmony
         recipe = self._settings.task_recipe
-        rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
+        seeds = max(1, len(harmony.seeds))
         seconds, tokens = 0.0, 0
         for task in tasks:
             work = self._get_work(task)
@@ -197,7 +197,7 @@ class Planner:
             epoch = self._train_seconds(checkpoint, recipe, items, work.training_tokens)
             epoch += self._read_seconds(checkpoint, choice)
             test = self._read_seconds(checkpoint, self._test(task, 0, harmony.max_test_items))
-            seconds += seeds * (rates * recipe.epochs * epoch + test)
+            seconds += seeds * (recipe.epochs * epoch + test)
             tokens = max(tokens, work.training_tokens)
         return self._train(checkpoint, recipe, seconds, tokens, _LONGEST_SAMPLE * tokens)
 

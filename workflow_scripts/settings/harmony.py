@@ -7,7 +7,7 @@ from pydantic import Field
 
 from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
-from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
@@ -33,20 +33,10 @@ class TaskRecipe(TrainingKeys):
     """What is trained on: as_tested, the request that the evaluator makes of an item, with the
     right answer; published, the question, a space and the answer as the published code puts them,
     without the task's description, and with every accepted answer where there are several."""
-    learning_rates: Listed[Positive] = ()
-    """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
-
-    def find_contradictions(self) -> Iterator[str]:
-        yield from super().find_contradictions()
-        if len(self.learning_rates) > 1 and self.select == "last":
-            yield "learning_rates are several and select is 'last', which scores none."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude=set(TrainingKeys.model_fields))
-
-    def training_keys(self, learning_rate: float) -> TrainingKeys:
-        return TrainingKeys.select_fields(self).model_copy(update={"learning_rate": learning_rate})
 
 
 class Harmony(Section):

@@ -12,7 +12,6 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # Datasets for perplexity, by their names in records.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
-WrittenScored = Literal["response", "published"]
 PerplexityMean = Literal["tokens", "windows"]
 Numbers = Listed[Count]
 
@@ -23,10 +22,8 @@ class LatencyMeasures(Section):
     batch_sizes: Numbers = Field(min_length=1)
     """Batch sizes of the grid."""
     questions: Count
-    """MMLU questions that latency is measured on."""
-    latency_prompts: Literal["plain", "chat"]
-    """How latency puts them: plain, with their choices; or as published, chat: the question alone
-    in the model's chat template."""
+    """MMLU questions that latency is measured on: as published, without their choices, in the
+    model's chat template."""
     new_tokens: int = Field(ge=2)
     """Tokens generated for each of them."""
     repeats: int = Field(ge=3)
@@ -48,13 +45,9 @@ class WrittenMeasures(Section):
     """Settings of the texts that chunk plans generate and the unchanged model scores."""
 
     written_tokens: Count | None
-    """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
-    their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
-    written_prompts: Listed[str] = Field(min_length=1)
-    """What they answer, each a user's turn; the published one."""
-    written_scored: WrittenScored
-    """What that perplexity is of: the response alone; published: also the prompt, which stands in
-    front of it twice."""
+    """Tokens that each untrained plan writes at most, in answer to the published prompt and drawn as
+    the model's generation config says; their perplexity is taken under the unchanged model as
+    published. Null measures none; published is 1024."""
 
 
 class PerplexityMeasures(Section):

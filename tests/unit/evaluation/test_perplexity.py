@@ -57,9 +57,7 @@ def test_perplexity_equals_plain_arithmetic(family):
     pair = ("the fox " * 30, "sees the dog")
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
-    for window in (32, 120):
-        (piece,) = score_instruction_responses(model, tokenizer, [pair], window=window)
-        row = [*start, *[*prompt, *answer][len(start) - window :]]
-        nats = compute_nats(model, row, len(row) - len(answer))
-        assert piece.nats == pytest.approx(nats, abs=1e-3)
-        assert (piece.tokens, piece.bytes) == (len(answer), len(pair[1].encode()))
+    (piece,) = score_instruction_responses(model, tokenizer, [pair], window=120)
+    row = [*start, *prompt, *answer]
+    assert piece.nats == pytest.approx(compute_nats(model, row, len(row) - len(answer)), abs=1e-3)
+    assert (piece.tokens, piece.bytes) == (len(answer), len(pair[1].encode()))

@@ -1,7 +1,6 @@
 """Test measurements of a model in many chunk plans: perplexity, generated text and latency."""
 
 import math
-import statistics
 from itertools import product
 
 import pytest
@@ -13,7 +12,7 @@ from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_complete_record
-from workflow_scripts.evaluation.measure_written import measure_written
+from workflow_scripts.evaluation.measure_written import PROMPT, measure_written
 from workflow_scripts.evaluation.plan_latency import (
     measure_latency,
     pad_left,
@@ -37,7 +36,6 @@ CHUNKED = Checkpoint(
 )
 PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
 COMPUTE = {"compute": Compute(device="cpu", dtype="float32"), "seed": 0}
-PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
 
 
 @pytest.fixture(scope="module")
@@ -57,33 +55,24 @@ CHAT = (
 )
 
 
-@pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
 @torch.no_grad()
-def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, mean):
+def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path):
     """Compare with transformers' generation without a cache, and with transformers' loss."""
     path = tmp_path / "written.json"
-    measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
-    request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
+    measures = WrittenMeasures(written_tokens=7)
+    request = WrittenRequest(plans=(CHUNKED,), measures=measures, **COMPUTE)
     measure_written(manifest, path, request.to_params())
     record = read_complete_record(path)
     base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
     chunked = load_model(manifest, chunking=CHUNKED.keys, **COMPUTE["compute"].loading).model
     metrics = [metric for metric in record.metrics if metric.name == "perplexity"]
+    ids = tokenizer(CHAT.format(PROMPT), return_tensors="pt")["input_ids"]
     for writer, metric in zip((base, chunked), metrics, strict=True):
-        losses, sizes = [], []
-        for prompt in PROMPTS:
-            ids = tokenizer(CHAT.format(prompt), return_tensors="pt")["input_ids"]
-            row = writer.generate(ids, max_new_tokens=7, do_sample=False, use_cache=False)
-            response = tokenizer.decode(row[0, ids.shape[1] :])
-            labels = row.clone()
-            labels[:, : ids.shape[1]] = -100
-            if scored == "published":
-                row = labels = torch.cat([ids, row], dim=1)
-            losses.append(float(base(row, labels=labels, use_cache=False).loss))
-            sizes.append(int((labels[:, 1:] != -100).sum()))
-        loss = statistics.fmean(losses, sizes if mean == "tokens" else None)
+        row = writer.generate(ids, max_new_tokens=7, do_sample=False, use_cache=False)
+        response = tokenizer.decode(row[0, ids.shape[1] :])
+        row = torch.cat([ids, row], dim=1)
+        loss = float(base(row, labels=row, use_cache=False).loss)
         assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
-        assert metric.n == len(PROMPTS)
     assert read_items(path).to_pylist()[-1]["prediction"] == response
 
 
@@ -91,7 +80,6 @@ def test_latency_conditions(world, chunkable, tmp_path):
     measures = LatencyMeasures(
         batch_sizes=(1, 2),
         questions=2,
-        latency_prompts="plain",
         new_tokens=2,
         repeats=3,
         devices=(1, 2),

@@ -65,15 +65,6 @@ def test_reading_order(world, model_manifest, tmp_path, monkeypatch):
     assert training.selected == {"by": "acc_norm", "step": step, "value": max(scores)}
 
 
-def test_best_learning_rate_is_selected(world, model_manifest, tmp_path):
-    low, high = 1e-6, 2e-2
-    both = run(model_manifest, world, tmp_path / "a.json", epochs=1, learning_rates=(low, high))
-    rate = both.training.keys["learning_rate"]
-    other = low if rate == high else high
-    worse = run(model_manifest, world, tmp_path / "b.json", epochs=1, learning_rate=other)
-    assert worse.training.selected["value"] <= both.training.selected["value"]
-
-
 PROGRAM = """
 import sys
 import torch
@@ -89,7 +80,7 @@ def test_killed_training_resumes(world, model_manifest, tmp_path):
     """Kill the job during training, then during the test."""
     run(model_manifest, world, tmp_path / "undisturbed.json")
     record = tmp_path / "killed.json"
-    for pattern in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):
+    for pattern in (".killed.training/checkpoint-2/seal.json", ".killed.scored"):
         kill_when(
             lambda pattern=pattern: list(tmp_path.glob(pattern)),
             *(PROGRAM, model_manifest, world, record),

@@ -24,7 +24,6 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
-_STOP_LOOKBACK = 2  # tokens decoded before a stop string
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
@@ -103,11 +102,9 @@ def run_prompts(
 
 def _generate(engine, tokenizer, decoding, prompts, seeds) -> list[dict[str, Any]]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
-    from workflow_scripts.evaluation.prefix.sampling import StopStrings
 
-    stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
     requests = [
-        GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed)
+        GenerationRequest(prompt.tokens, decoding.new_tokens, seed=seed)
         for prompt, seed in zip(prompts, seeds, strict=True)
     ]
     # transformers logs a warning if a model has no padding token.
@@ -115,11 +112,7 @@ def _generate(engine, tokenizer, decoding, prompts, seeds) -> list[dict[str, Any
     texts = engine.generate(requests, options)
     if texts and not isinstance(texts[0], str):  # a server returns texts
         texts = tokenizer.batch_decode(texts, skip_special_tokens=True)
-    ends = [[text.find(end) for end in decoding.stop if end in text] for text in texts]
-    return [
-        {"text": text[: min(places, default=len(text))]}
-        for text, places in zip(texts, ends, strict=True)
-    ]
+    return [{"text": text} for text in texts]
 
 
 def _score_letters(engine, prompts) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text, write_text
 from workflow_scripts.evaluation.prompts.questions import LETTERS, read_questions
 from workflow_scripts.evaluation.prompts.rendering import Renderer
-from workflow_scripts.evaluation.token_texts import decode_tokens
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.settings.prompts.spec import Asking
@@ -50,9 +49,10 @@ def main(
         f"prompt      {len(prompt.tokens)} tokens, sha256 {hash_text(prompt.text)}{truncated}",
     ]
     for letter, tokens in zip(LETTERS, prompt.continuations, strict=False):
-        lines.append(f"scored {letter}    {decode_tokens(tokens, tokenizer)}")
+        lines.append(f"scored {letter}    {tokenizer.convert_ids_to_tokens(tokens)}")
     lines += ["", "---- text ----", prompt.text, "---- tokens ----"]
-    lines += [f"{token:>7} {part!r}" for token, part in decode_tokens(prompt.tokens, tokenizer)]
+    names = tokenizer.convert_ids_to_tokens(prompt.tokens)
+    lines += map("{:>7} {!r}".format, prompt.tokens, names)
     write_text(text, "\n".join([*lines, ""]))
 
 

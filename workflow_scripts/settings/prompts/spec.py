@@ -90,8 +90,6 @@ class Decoding(Section):
     """Sampling seed, combined with the config's seed."""
     new_tokens: Count | None = None
     """Maximum number of new tokens; null with likelihood only."""
-    stop: Listed[Words] = ()
-    """Stop strings, besides the model's own end of a turn."""
     continuation: Template = " {{ letter }}"
     """With likelihood: the template of what is scored after the prompt."""
 

@@ -95,5 +95,5 @@ def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
     questions, _ = read_questions(world, "vendor")
     prompt = renderer(runs["run9"]).render([q for q in questions if q.subject == "anatomy"][1])
     content, tokens = text.read_text().split("---- tokens ----\n")
-    assert prompt.text in content and "' B'" in content
+    assert prompt.text in content and "'ĠB'" in content
     assert [int(line.split()[0]) for line in tokens.splitlines()] == prompt.tokens
