@@ -30,7 +30,7 @@ from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import free_memory, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import select_trainable
+from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
 
 def train_before_test(
@@ -84,7 +84,7 @@ def train_before_test(
         free_memory()
     # Always rebuild the model from the selected state, so that the test of a resumed job is identical.
     model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
-    model.load_state_dict(best.parameters, strict=False)
+    set_parameters(model, best.parameters)
     return evaluate_loaded(
         replace(loaded, model=to_eval_mode(model)),
         hub,

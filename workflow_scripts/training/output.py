@@ -13,7 +13,7 @@ from workflow_scripts.core.files import open_atomic_dir, read_json
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.trainable_parameters import select_trainable
+from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
 # Files of a base that describe how to load its weights; like the weights, they are not linked.
 _REPLACED = {"config.json", "adapter_config.json", "README.md"}
@@ -35,7 +35,7 @@ def save_checkpoint(
     with open_atomic_dir(folder) as temporary:
         # Load in the storage dtype, so that trained parameters are rounded only once.
         model = select_trainable(load(dtype), keys, exact=False)
-        model.load_state_dict(parameters, strict=False)
+        set_parameters(model, parameters)
         if keys.method == "lora":
             model = model.merge_and_unload()
         model.save_pretrained(temporary)

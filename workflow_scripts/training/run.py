@@ -24,6 +24,7 @@ from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
     get_trained_parameters,
     select_trainable,
+    set_parameters,
 )
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
 
@@ -148,7 +149,7 @@ def _train_once(
         metric = {"by": spec.best_by[0], "value": end.best_metric}
         selected = {"step": end.best_global_step, **metric}
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
-    model.load_state_dict(parameters, strict=False)
+    set_parameters(model, parameters)
     tokens = spec.count_tokens(end.global_step)
     timed_tokens = tokens - spec.count_tokens(first_step)
     return Trained(

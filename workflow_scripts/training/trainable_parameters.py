@@ -1,6 +1,7 @@
 """Select the trained parameters: all, named parts, or low-rank adapters."""
 
 import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 import torch
@@ -79,3 +80,10 @@ def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
 
 def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
+
+
+def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Set all trained parameters to the given values; raise RuntimeError if their names differ."""
+    if tensors.keys() != get_trained_parameters(model).keys():
+        raise RuntimeError("The parameters that are trained and those that were saved differ.")
+    model.load_state_dict(tensors, strict=False)

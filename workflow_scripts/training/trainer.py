@@ -15,7 +15,7 @@ from workflow_scripts.training.eval_mode import preserve_training_state
 from workflow_scripts.training.packing import IGNORED, EpochSampler
 from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import get_trained_parameters
+from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
 
 WEIGHTS = "model.safetensors"
 
@@ -122,4 +122,4 @@ class PackedTrainer(Trainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         """Load the parameters that `save_model` wrote; transformers would look for a complete model."""
         parameters = load_file(Path(resume_from_checkpoint) / WEIGHTS)
-        self.model.load_state_dict(parameters, strict=False)
+        set_parameters(self.model, parameters)
