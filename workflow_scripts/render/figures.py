@@ -63,12 +63,12 @@ def rule(axes, axis: str, **style: Any) -> None:
 
 
 def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
-    """Make the x axis logarithmic, with three labels a decade if the data drawn so far span less than two."""
+    """Make the x axis logarithmic, with three labels a decade if the data drawn so far span few."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")
     low, high = axes.xaxis.get_data_interval()
-    if high < 100 * low:
+    if high < 30 * low:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_formatter(NullFormatter())
     if write:
