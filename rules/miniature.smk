@@ -17,7 +17,7 @@ rule build_world:
     conda:
         "../envs/miniature.yaml"
     resources:
-        mem_mb=700,
+        mem_mb=600,
         runtime="30m",
     params:
         version="build_world 4",  # raise when the generated datasets or models change
