@@ -45,7 +45,7 @@ def test_documented_run(copy):
     result = run_snakemake(copy, "prompts", *config)
     assert result.returncode == 0, result.stdout + result.stderr
     table = pd.read_csv(copy / "results/tables/prompt_runs.csv").set_index("run")
-    assert (table.loc["run10", "after"], table.loc["run10", "pairs"]) == ("run6", 57)
+    assert (table.loc["run10", "after"], table.loc["run10", "n"]) == ("run6", 57)
     explain = ("--config", "explain=run10/anatomy/0")
     assert run_snakemake(copy, "explain_prompt", *explain, *config).returncode == 0
     text = (copy / "results/explained_prompt.txt").read_text()

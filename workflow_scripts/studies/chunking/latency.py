@@ -64,7 +64,7 @@ def main(scores: Path, table: list[Path], figure: list[Path], models: list[str])
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
     fused = rows[rows["way"] == "fused"]
     devices = (", devices: " + fused["devices"].astype(str)).where(fused["devices"] > 1, "")
-    lines = fused.assign(name=fused["model"].str.rpartition("/")[2] + fused["variant"] + devices)
+    lines = fused.assign(name=fused["model"].str.split("/").str[-1] + fused["variant"] + devices)
     labels = "batch size (medians of n rounds)", "speedup at generation"
     plot_lines(lines, "batch", "token_faster", figure, "linear", labels)
 

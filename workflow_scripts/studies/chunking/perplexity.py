@@ -57,7 +57,7 @@ def main(
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
     title = "Perplexity of untrained plans"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    names = rows["model"].str.rpartition("/")[2]
+    names = rows["model"].str.split("/").str[-1]
     lines = rows.assign(name=names + " · " + rows["aggregation"] + " · " + rows["task"])
     labels = (
         "chunks of consecutive layers, in parallel",
