@@ -21,6 +21,7 @@ from workflow_scripts.scores.errors import check_range, replace_zero_stderr, str
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
+    METRICS,
     PROTOCOL,
     TEST_ITEMS,
     read_panel,
@@ -138,10 +139,9 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
 
 
 def _melt_leaderboard(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Melt the wide table of a leaderboard into one line per score, without blank cells."""
+    """Melt the published leaderboard into one line per score of a task for which tables report the same metric."""
     long = read_panel(path).melt(var_name="task", ignore_index=False).dropna().reset_index()
-    return long.assign(
-        protocol=PROTOCOL,
-        metric=long["task"].map(dict(metrics)).fillna("unknown"),
-        n=long["task"].map(TEST_ITEMS),
-    )
+    reported = long["task"].map(dict(metrics)).fillna("unknown")
+    metric = long["task"].map(METRICS).fillna(reported)
+    long = long.assign(protocol=PROTOCOL, metric=metric, n=long["task"].map(TEST_ITEMS))
+    return long[metric == reported]

@@ -36,6 +36,21 @@ TEST_ITEMS = {
     "nq_open": 3610,
     "gsm8k": 1319,
 }
+# The metric of each task, which the leaderboard does not print either.
+METRICS = dict.fromkeys(TEST_ITEMS, "acc") | {
+    "cola": "mcc",
+    "openbookqa": "acc_norm",
+    "hellaswag": "acc_norm",
+    "arc_easy": "acc_norm",
+    "arc_challenge": "acc_norm",
+    "headqa_en": "acc_norm",
+    "mathqa": "acc_norm",
+    "medmcqa": "acc_norm",
+    "piqa": "acc_norm",
+    "sciq": "acc_norm",
+    "nq_open": "exact_match,remove_whitespace",
+    "gsm8k": "exact_match,flexible-extract",
+}
 # Acceptable and unacceptable sentences of cola; its Matthews' coefficient depends on both counts.
 COLA = (721, 322)
 

@@ -21,6 +21,12 @@ METRICS = {
 HEADER = "model,task,protocol,metric,value"
 
 
+def test_published_leaderboard_keeps_its_metrics():
+    tasks = set(read_imported(LEADERBOARD, METRICS)["task"])
+    others = set(read_imported(LEADERBOARD, METRICS | {"qqp": "f1"})["task"])
+    assert tasks - others == {"qqp"} and len(tasks) == 24
+
+
 def read_scores(folder: Path, text: str) -> pd.DataFrame:
     path = folder / "theirs.csv"
     path.write_bytes(text.encode("latin-1"))
