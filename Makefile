@@ -33,11 +33,10 @@ clean: ## remove results and logs; the hub folder and the installation stay
 
 ##@ Test
 
-# Each study is run from end to end.
-test: $(INSTALLED) ## install, run what one runs before a commit; three and a half minutes on 2 cores
+test: $(INSTALLED) ## install, run what one runs before a commit; two and a half minutes on 2 cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not (slow or slurm or chromium)'
 
-test-all: $(INSTALLED) ## every test, twenty minutes: kills, whole worlds again, a browser, Slurm; skips what cannot run
+test-all: $(INSTALLED) ## every test, fifteen minutes: kills, whole worlds again, a browser, Slurm; skips what cannot run
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-slurm: $(INSTALLED) ## a real Slurm of four nodes, as root, with Debian's slurm-wlm and munge; four minutes

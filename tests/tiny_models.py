@@ -17,7 +17,7 @@ from workflow_scripts.hub.manifest import seal
 
 VOCABULARY = 61
 PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
-FAMILIES = ("qwen2", "qwen3", "llama")  # families that support chunking
+FAMILIES = ("qwen2", "qwen3", "llama")  # chunked families in tests; Mistral has the layers of Llama
 CHUNKED = ("fused", "loop")  # kinds with six layers; the layers 1 to 4 are in chunks
 DISTILLED = {"distillation": True, "logits_distillation": True}
 # For each kind, the name in transformers and special config keys: grouped queries, tied embeddings, soft caps,
