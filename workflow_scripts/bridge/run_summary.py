@@ -1,4 +1,4 @@
-"""Format the summary that a run prints at its end; stdlib only, because the Snakefile imports this module."""
+"""Format the summary that a run prints at its end; without pandas, because the Snakefile imports it."""
 
 import csv
 import re

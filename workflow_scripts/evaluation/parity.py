@@ -1,4 +1,4 @@
-"""Verify that a chunked checkpoint has exactly the base model's weights, run in another order."""
+"""Verify that the fused run of a chunked checkpoint matches its plain loop."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
 """Thresholds that all chapters share."""
 
 CLEAR = 2  # a difference is reported as clear from this many standard errors on
-LEVEL = 0.05  # significance level after Holm's correction
+SIGNIFICANCE = 0.05  # significance level after Holm's correction

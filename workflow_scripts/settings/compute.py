@@ -28,10 +28,9 @@ class Loading(Section):
     """Implementation of attention: auto takes sdpa, and eager for the architectures that need it;
     published is eager for every Gemma and sdpa for all others, as the published grid was run, and
     flash_attention_2 in trainings and perplexities of chunked models, unless those are in float32.
-    Evaluations read shared prompts once, and training puts samples into one row, which PyTorch's
-    own kernels do instead of sdpa. flash_attention_2 needs the package flash-attn (make install
-    FLASH=yes) and GPUs of compute capability 8.0 or more. It runs in training, in perplexities and
-    in the plain batches of evaluations, and sdpa where prompts are shared or weights in float32."""
+    flash_attention_2 needs the package flash-attn (make install FLASH=yes) and GPUs of compute
+    capability 8.0 or more. It runs in training, in perplexities and in the plain batches of
+    evaluations, and sdpa where prompts are shared or weights in float32."""
     threads: Count = 1
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""

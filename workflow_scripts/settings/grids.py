@@ -63,7 +63,7 @@ class GridRelease(Section):
     about: Words
     """What it is beside the other, in a sentence"""
     protocol: Name
-    """Of which they are"""
+    """Protocol under which its scores were measured"""
 
 
 class GridNewer(Section):
@@ -111,7 +111,7 @@ class GridFile(Section):
     lacking_texts: str = ""
     """Models without bits per byte"""
     kinds: Listed[Literal["base", "instruct"]] = ()
-    """Whose texts before training are set beside scores after it"""
+    """Kinds of models for which bits per byte before training are compared with scores after it"""
     release: GridRelease | None = None
     """A second release of the same scores"""
     newer: GridNewer | None = None

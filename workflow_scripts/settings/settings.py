@@ -119,7 +119,7 @@ class Settings(Config):
 
     @cached_property
     def suite_rows(self) -> dict[str, Request]:
-        """Return the requests by the names of their rows in paths; a second request for a row is refused."""
+        """Return the requests by the names of their rows in paths; hub/submission.py refuses duplicates."""
         return {request.row: request for request in self.requests.values()}
 
     @property
@@ -139,7 +139,7 @@ class Settings(Config):
         name = self._get_recipe_name(kind)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
-        if tokens:  # all samples of a text have equal length
+        if tokens:  # all samples of a text but the last have max_length tokens
             step = recipe.batch_size * recipe.max_length
             steps = math.ceil(int(tokens.removesuffix("k")) * 1000 / step)
             recipe = recipe.model_copy(update={"max_steps": steps})

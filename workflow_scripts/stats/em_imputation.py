@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workflow_scripts.stats.significance import LEVEL, NORMAL
+from workflow_scripts.stats.significance import CONFIDENCE, NORMAL
 
 _SHRINKAGE = 0.3  # weight of the mean correlation in each correlation
 _FOLDS, _SEED = 5, 0
@@ -92,7 +92,7 @@ def _compute_scale(standard: np.ndarray) -> float:
         _predict_known(standard[fold], *_fit(standard[np.setdiff1d(order, fold)])) for fold in folds
     ]
     sorted_ratios = np.sort(np.concatenate(ratios))
-    place = min(int(np.ceil((len(sorted_ratios) + 1) * LEVEL)), len(sorted_ratios))
+    place = min(int(np.ceil((len(sorted_ratios) + 1) * CONFIDENCE)), len(sorted_ratios))
     return float(sorted_ratios[place - 1] / NORMAL)
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEVEL = 0.95  # confidence level of every reported interval
-TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+CONFIDENCE = 0.95  # confidence level of every reported interval
+TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 NORMAL = NormalDist().inv_cdf(TAILS[1])  # half-width of a 95% interval in standard deviations
 POWER = 0.8
 

@@ -43,7 +43,7 @@ class Trained:
     model: Any
 
     def to_training_facts(self, **facts: Any) -> TrainingFacts:
-        """Return the description of the training for the record of a later measurement; `facts` come first."""
+        """Return the description of the training for the record of a later measurement; `facts` override it."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
         is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
         own = {
@@ -85,7 +85,9 @@ def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> T
                 ) from None
             recomputes |= micro == 1
             micro = keys.find_micro_batch(max(1, micro // 2))
-        print(f"Memory ran out; from now on {micro} samples at once. A step keeps its samples.")
+        print(
+            f"Memory ran out; now {micro} samples at once, and gradient checkpointing: {recomputes}."
+        )
         free_memory()
 
 

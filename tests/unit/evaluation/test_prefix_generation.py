@@ -49,7 +49,7 @@ def test_greedy_equals_generate(kind):
     expected = [generate_alone(model, context, **settings, **options) for context in contexts]
     for rows in (64, 5):
         engine = PrefixEngine(model)
-        engine.answers = rows
+        engine.max_answers = rows
         assert engine.generate(requests, {"do_sample": False} | options) == expected, rows
 
 

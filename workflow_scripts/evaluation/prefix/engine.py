@@ -44,7 +44,7 @@ class PrefixEngine:
         on_gpu = self.model.device.type == "cuda"
         self.memory_budget = _measure_memory(self.model.device)
         self.tokens_per_call = GPU_TOKENS if on_gpu else CPU_TOKENS
-        self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
+        self.max_answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
         # Returns the answers of an earlier run by index, for a list of questions. Each new answer is added to them as
         # soon as it is computed, in any order.
@@ -102,7 +102,7 @@ class PrefixEngine:
                 longest = max(len(request.context) for request in requests)
                 block = self._get_block(longest, memory)
                 packed = PackedGeneration(
-                    self.model, requests, block=block, memory=memory, rows=self.answers
+                    self.model, requests, block=block, memory=memory, rows=self.max_answers
                 )
                 self.tokens += packed.trie_tokens
                 packed.run(start_answer, frozenset(answers))
@@ -112,16 +112,18 @@ class PrefixEngine:
 
     def _get_block(self, longest: int, memory: int) -> int:
         """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""
-        item = self.model.dtype.itemsize
+        value_bytes = self.model.dtype.itemsize
         widths = [
             max(size for size in parameter.shape if size != self.model.vocabulary)
             for parameter in self.model.model.parameters()
             if parameter.dim() == 2
         ]
-        token = item * (_LIVE_ACTIVATIONS * max(widths) + _LOGIT_COPIES * self.model.vocabulary)
+        token_bytes = value_bytes * (
+            _LIVE_ACTIVATIONS * max(widths) + _LOGIT_COPIES * self.model.vocabulary
+        )
         block = self.tokens_per_call
         while block > _MIN_TOKENS:
-            if block * token + (longest + block) * self.model.cache_bytes <= memory:
+            if block * token_bytes + (longest + block) * self.model.cache_bytes <= memory:
                 break
             block //= 2
         return block

@@ -5,7 +5,7 @@ from functools import partial
 import pandas as pd
 
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.render.words import CLEAR, LEVEL
+from workflow_scripts.render.words import CLEAR, SIGNIFICANCE
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
@@ -35,7 +35,7 @@ def _describe_ranking(table: pd.DataFrame) -> Values:
 
 def _describe_significance(table: pd.DataFrame) -> Values:
     overall = table[table["task"] == frame.OVERALL]
-    differ = (overall["p_holm"] < LEVEL).groupby(overall["protocol"])
+    differ = (overall["p_holm"] < SIGNIFICANCE).groupby(overall["protocol"])
     counts = differ.agg(pairs="size", pairs_differ="sum").reset_index()
     return frame.name_numbers(counts, "harmony", ["protocol"], ["pairs", "pairs_differ"])
 

@@ -16,7 +16,7 @@ from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
-from workflow_scripts.render.words import CLEAR, LEVEL
+from workflow_scripts.render.words import CLEAR, SIGNIFICANCE
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
@@ -39,8 +39,8 @@ _UNKNOWN = {
 _NOTE = (
     "{} minus {}, in percentage points. Uncertainty: what might have been otherwise; other tasks by Student's t."
     " Verdict: which is better, where the 95% confidence interval excludes zero, for a single task where p is below"
-    f" {LEVEL} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5% shows with"
-    " a power of 80%."
+    f" {SIGNIFICANCE} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5%"
+    " shows with a power of 80%."
 )
 _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
 
@@ -212,7 +212,7 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
         fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
     )
     verdict = "not settled"
-    if not row["p_holm"] >= LEVEL and row["low"] * row["high"] > 0:
+    if not row["p_holm"] >= SIGNIFICANCE and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
     baseline = "; both at the baseline" if row["at_baseline"] else ""
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"

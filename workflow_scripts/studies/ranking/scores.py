@@ -29,7 +29,7 @@ _NOTE = (
     "Score ± the harness's standard error on n items, and where that is 0 one from Wilson's interval; lm-eval's own"
     " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
-    f" model that is at the baseline; below {CLEAR} nothing is shown. Origin, where there are imported"
+    f" model that is at the baseline; below {CLEAR} it is not clearly above. Origin, where there are imported"
     " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the optimiser. Answers"
     " changed: by this training, of all items."
 )
@@ -154,7 +154,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         "Above baseline (SE)": "{z:+.1f}",
         "Fine-tuned": "{trained_value:.3f} ± {trained_stderr:.3f}",
         "Steps": "{steps:.0f}",
-        "Answers changed": "{changed:.0%}",
+        "Answers changed (%)": "{changed:.0%}",
     }
     title = "Zero-shot and fine-tuned scores"
     write_table(results.drop(columns="family"), table, title=title, note=_NOTE, shown=shown)
