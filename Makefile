@@ -83,7 +83,7 @@ bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a 
 	$(BIN)/python -m bench.dag
 
 MODELS ?= 600
-bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, five
+bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, three
 	$(BIN)/python -m bench.ranking --models $(MODELS)
 
 BRINGS = Some 220 packages come into $(VENV), PyTorch among them (on Linux with CUDA, unless another build of it is there\

@@ -53,6 +53,7 @@ rule agreement:
         categories_figure=get_figure_files("{grid}_categories", "Rankings"),
     log:
         "logs/agreement/{grid}.log",
+    priority: 1  # the longest of its grid
     localrule: True
     conda:
         "../envs/reporting.yaml"
