@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 155_408  # including the rules; about six tokens a line
+PACKAGE_TOKENS = 155_414  # including the rules; about six tokens a line
 TEST_TOKENS = 95_973
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
