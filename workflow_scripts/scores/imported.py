@@ -24,7 +24,7 @@ from workflow_scripts.scores.published_leaderboard import (
     METRICS,
     PROTOCOL,
     TEST_ITEMS,
-    read_panel,
+    read_wide_scores,
 )
 from workflow_scripts.settings.harmony import Protocol
 
@@ -140,7 +140,7 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
 
 def _melt_leaderboard(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Melt the published leaderboard into one line per score of a task for which tables report the same metric."""
-    long = read_panel(path).melt(var_name="task", ignore_index=False).dropna().reset_index()
+    long = read_wide_scores(path).melt(var_name="task", ignore_index=False).dropna().reset_index()
     reported = long["task"].map(dict(metrics)).fillna("unknown")
     metric = long["task"].map(METRICS).fillna(reported)
     long = long.assign(protocol=PROTOCOL, metric=metric, n=long["task"].map(TEST_ITEMS))

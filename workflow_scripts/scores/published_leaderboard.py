@@ -55,7 +55,7 @@ METRICS = dict.fromkeys(TEST_ITEMS, "acc") | {
 COLA = (721, 322)
 
 
-def read_panel(path: Path) -> pd.DataFrame:
+def read_wide_scores(path: Path) -> pd.DataFrame:
     """Read the scores as fractions, with models in rows and tasks in columns."""
     expected = "the column model, a column for each task, and a line for each model"
     return convert_to_fractions(read_external_csv(path, expected, index_col="model"))

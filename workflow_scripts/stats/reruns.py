@@ -26,12 +26,12 @@ class Reruns:
     """Estimates from a pair of runs, in the units of the scores."""
 
     usual: pd.Series  # by task, the 80 % quantile of the absolute differences
-    strays: pd.Series  # by model, the factor of its family and size on the usual difference
+    model_factors: pd.Series  # by model, the factor of its family and size on the usual difference
     limit: float  # a fraction _TAIL_SHARE of differences exceeds this multiple of the usual one
 
-    def most(self, task: str, model: str) -> float:
+    def compute_limit(self, task: str, model: str) -> float:
         """Compute the difference that a rerun's score exceeds in about 5 % of cases."""
-        return float(self.usual[task] * self.limit * self.strays[model])
+        return float(self.usual[task] * self.limit * self.model_factors[model])
 
     def spread(self, models: pd.Series, tasks: list[str]) -> pd.DataFrame:
         """Compute the standard deviation of a score over training runs: models in rows, tasks in columns.
@@ -42,9 +42,9 @@ class Reruns:
         from scipy.stats import norm  # slow to import, used only here
 
         usual = self.usual.reindex(tasks).fillna(np.exp(np.log(self.usual).mean()))
-        strays = self.strays.reindex(models).fillna(1.0).to_numpy()
+        model_factors = self.model_factors.reindex(models).fillna(1.0).to_numpy()
         unit = self.limit / norm.ppf(1 - _TAIL_SHARE / 2) / math.sqrt(2)
-        return pd.DataFrame(np.outer(strays, usual) * unit, models.index, tasks)
+        return pd.DataFrame(np.outer(model_factors, usual) * unit, models.index, tasks)
 
 
 def compute_rerun_differences(
@@ -111,7 +111,7 @@ def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Re
         held_out.append(values[row] / without[row] / _shrink(others / without[:, None], variances))
     return Reruns(
         usual=usual,
-        strays=pd.Series(factors, index),
+        model_factors=pd.Series(factors, index),
         limit=float(np.nanquantile(held_out, 1 - _TAIL_SHARE)),
     )
 

@@ -29,7 +29,9 @@ def test_rerun_false_alarm_rate():
         twice = pair.mask(generator.random(pair.shape) < 0.25)
         reruns = estimate_rerun_errors(twice, UNKNOWN)
         rerun = simulate(generator, df)
-        exceeding.append((rerun.abs() > [reruns.most(task, 0) for task in rerun]).to_numpy().mean())
+        exceeding.append(
+            (rerun.abs() > [reruns.compute_limit(task, 0) for task in rerun]).to_numpy().mean()
+        )
     assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
 
 

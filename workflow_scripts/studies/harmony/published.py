@@ -56,7 +56,7 @@ def _compare_scores(
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
-            error = max(reruns.most(task, model) / LIMIT, _compute_step(task, value))
+            error = max(reruns.compute_limit(task, model) / LIMIT, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
         cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})

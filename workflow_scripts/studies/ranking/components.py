@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import draw_legend_below, rule
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
     compute_variance_intervals,
@@ -139,7 +139,7 @@ def main(
     second = grid_settings.release
     releases = {Path(second.file).stem: second.name} if second else {}
     components = compute_components(
-        read_grids(grid), grid_settings, seed, read_panel(release) if release else None
+        read_grids(grid), grid_settings, seed, read_wide_scores(release) if release else None
     )
     rows = components[components["component"].isin(["", *list_component_names(SHOWN)])]
     shown = {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ridge_by_family import FEWEST, predict_held_out
@@ -114,7 +114,7 @@ def main(
     assert grid_settings.release is not None, "the rule is for grids that have one"
     trained = grids[grid_settings.release.protocol]
     direct = grids[grid_settings.baseline].values
-    second = read_panel(release)
+    second = read_wide_scores(release)
     labels = trained.values.dropna().index.intersection(second.index)
     tasks = [task for task in trained.values if task in second and task in training_tokens]
     price = compute_price(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.verdict import LIMIT
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -53,7 +53,7 @@ def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any])
     assert grid_settings.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.release.protocol]
     direct = grids[grid_settings.baseline].values
-    releases = compare_releases(first, read_panel(release), direct)
+    releases = compare_releases(first, read_wide_scores(release), direct)
     shown = {
         "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),
         "Cells": "{cells:,.0f}",

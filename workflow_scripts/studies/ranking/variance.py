@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.variance import (
     PARTS,
     RELIABLE,
@@ -71,7 +71,7 @@ def main(
     release: Path | None = None,
 ) -> None:
     grid_settings = GridSettings.model_validate(settings)
-    second = read_panel(release) if release else None
+    second = read_wide_scores(release) if release else None
     variance = compute_variance(read_grids(grid), grid_settings, second)
     shown = {
         "Protocol": "{protocol}",
