@@ -12,9 +12,9 @@ _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
 _SCORES = (("zero-shot", "value", "stderr"), ("fine-tuned", "trained_value", "trained_stderr"))
 _PLACES = {
-    "report/index.html": "the report: all studies on one page",
-    "figures": "the figures, as PDF and PNG",
-    "tables": "the tables, as CSV, Markdown and TeX",
+    "results/report/index.html": "the report: all studies on one page",
+    "results/figures": "the figures, as PDF and PNG",
+    "results/tables": "the tables, as CSV, Markdown and TeX",
 }
 _FAILED_JOB = re.compile(
     r"^Error in rule (\w+)[:,].*?^\s+log: ([^\n]*?)(?: \(check|$)", re.S | re.M
@@ -28,8 +28,7 @@ def describe_success(since: float) -> str:
         path = Path("results", name)
         if path.exists() and path.stat().st_mtime >= since:
             lines += describe(path)
-    places = {Path("results", name): words for name, words in _PLACES.items()}
-    lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
+    lines += [f"{place}: {words}" for place, words in _PLACES.items() if Path(place).exists()]
     return clean_lines("\n".join([*lines, *_list_failed_cells()]))
 
 

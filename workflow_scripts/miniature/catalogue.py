@@ -14,9 +14,8 @@ def load_yaml(name: str) -> Any:
 
 ORGANISATION = "miniature"
 TABLES: dict[str, dict[str, Any]] = load_yaml("tables")
-_SPECS = load_yaml("specs")
 DATASETS = tuple(TABLES)
-MODELS: dict[str, dict[str, Any]] = _SPECS["models"]
+MODELS: dict[str, dict[str, Any]] = load_yaml("specs")["models"]
 
 # Folder of the trained models in the repository: one tokenizer for all, and a folder per model.
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"

@@ -16,7 +16,7 @@ TOLERANCE = 1e-9  # far below one item of the largest task
 def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Read a panel of models (rows) on tasks, without models that lack a score and tasks on which all score the same.
 
-    If there are several protocols, train-before-test is used; several seeds or shots are averaged.
+    If there are several protocols, train-before-test is used; several seeds are averaged.
     """
     scores = read_imported(path, metrics)
     scores = scores[scores["task"].isin(list(metrics)) & scores["subset"].isna()]
@@ -26,6 +26,8 @@ def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     protocol = PROTOCOL if PROTOCOL in protocols else protocols[0]
     scores = scores[scores["protocol"] == protocol]
     scores = scores.assign(model=scores["model"] + scores["variant"])
+    if scores.groupby(["model", "task"])["shots"].nunique(dropna=False).max() > 1:
+        raise UserError(f"{path} has scores with several numbers of examples; expected one.")
     scores = scores.astype({"model": object, "task": object, "value": float})
     wide = scores.pivot_table("value", "model", "task", sort=False).dropna()
     # Means over the seeds of equal scores may differ in the last digit.

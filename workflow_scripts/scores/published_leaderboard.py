@@ -37,17 +37,11 @@ TEST_ITEMS = {
     "gsm8k": 1319,
 }
 # The metric of each task, which the leaderboard does not print either.
-METRICS = dict.fromkeys(TEST_ITEMS, "acc") | {
+METRICS = dict.fromkeys(TEST_ITEMS, "acc")
+METRICS |= dict.fromkeys(["openbookqa", "hellaswag", "arc_easy", "arc_challenge"], "acc_norm")
+METRICS |= dict.fromkeys(["headqa_en", "mathqa", "medmcqa", "piqa", "sciq"], "acc_norm")
+METRICS |= {
     "cola": "mcc",
-    "openbookqa": "acc_norm",
-    "hellaswag": "acc_norm",
-    "arc_easy": "acc_norm",
-    "arc_challenge": "acc_norm",
-    "headqa_en": "acc_norm",
-    "mathqa": "acc_norm",
-    "medmcqa": "acc_norm",
-    "piqa": "acc_norm",
-    "sciq": "acc_norm",
     "nq_open": "exact_match,remove_whitespace",
     "gsm8k": "exact_match,flexible-extract",
 }

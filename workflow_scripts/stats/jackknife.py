@@ -15,8 +15,9 @@ _MAX_GROUPS, _RANDOM_GROUPS = 64, 24
 
 
 class JackknifeInterval(NamedTuple):
-    """Ends of an interval for each number, with the number and kind of the jackknife groups."""
+    """Each number of all models with the ends of its interval, and the number and kind of the jackknife groups."""
 
+    value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     groups: int
@@ -53,11 +54,11 @@ def compute_family_jackknife(
     sizes = np.bincount(groups, minlength=1)
     whole = np.asarray(statistic(np.ones(len(groups), dtype=bool)), dtype=float)
     if len(sizes) < 3:
-        return JackknifeInterval(whole * np.nan, whole * np.nan, len(sizes), unit)
+        return JackknifeInterval(whole, whole * np.nan, whole * np.nan, len(sizes), unit)
     without = np.stack([statistic(groups != group) for group in range(len(sizes))])
     h = (len(groups) / sizes).reshape(-1, *[1] * whole.ndim)
     pseudo = h * whole - (h - 1) * without
     estimate = len(sizes) * whole - ((1 - 1 / h) * without).sum(axis=0)
     variance = ((pseudo - estimate) ** 2 / (h - 1)).mean(axis=0)
     half_width = t.ppf(TAILS[1], len(sizes) - 1) * np.sqrt(variance)
-    return JackknifeInterval(whole - half_width, whole + half_width, len(sizes), unit)
+    return JackknifeInterval(whole, whole - half_width, whole + half_width, len(sizes), unit)

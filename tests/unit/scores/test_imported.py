@@ -120,6 +120,7 @@ def test_panel_has_measured_scores(tmp_path):
     [
         (9, {}, "9 models with a score on each task"),
         (12, {"protocol": "direct"}, "expected one protocol"),
+        (12, {"shots": 5}, "several numbers of examples"),
     ],
 )
 def test_wrong_panel_is_refused(tmp_path, models, more, message):

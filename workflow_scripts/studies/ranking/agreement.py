@@ -59,7 +59,7 @@ def compute_family_interval(
     """
     reach = compute_family_jackknife(compute, families)
     return {
-        "value": compute(np.full(len(families), True)),
+        "value": float(reach.value),
         "families_low": float(np.maximum(reach.low, -limit)),
         "families_high": float(np.minimum(reach.high, limit)),
         "groups": reach.groups,
@@ -82,10 +82,9 @@ def compute_agreement(
             values = _compute_statistics(grid, measure, matrix, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
-            about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
+            about = {"protocol": protocol, "measure": measure}
             values.sort(key=lambda row: _ORDER.index(row["statistic"]))
-            rows += [about | row for row in values]
-            about.pop("origins")
+            rows += [{"origins": grid.origins} | about | row for row in values]
             categories.append(pd.DataFrame(about, means.index).join(means))
     return pd.DataFrame(rows, columns=_COLUMNS), pd.concat(categories, ignore_index=True)
 
@@ -99,7 +98,6 @@ def _compute_statistics(
         return average_pairs(compute_correlations(scores[is_left], measure))
 
     mean = compute_family_interval(compute_mean, grid.models.loc[scores.index, "family"])
-    rows = [mean]
     pairs = [
         {
             "statistic": frame.PAIR,
@@ -111,14 +109,15 @@ def _compute_statistics(
     ]
     defined = sum(pd.notna(pair["value"]) for pair in pairs)
     mean |= {"statistic": frame.MEAN, "pairs": defined}
+    rows = [mean, *pairs]
     if measure == "kendall":
-        errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
+        errors = grid.errors.part(scores)
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
-        factor = 1.0 if errors.are_known else np.nan
+        ceilings = compute_agreement_ceiling(errors, max(draws // 5, 10), seed)
         # Over the same pairs of tasks as the mean; NaN if any score lacks an error.
-        ceilings = compute_agreement_ceiling(errors, fewer, seed).where(matrix.notna()) * factor
-        rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
-    return [{"models": len(scores)} | row for row in [*rows, *pairs]]
+        ceiling = average_pairs(ceilings.where(matrix.notna() & errors.are_known))
+        rows.append({"statistic": frame.CEILING, "value": ceiling})
+    return [{"models": len(scores)} | row for row in rows]
 
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
