@@ -121,8 +121,9 @@ class Planner:
         items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
         new_tokens = prompt_run.decoding.new_tokens or 0
         reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
-        # The longest prompts have examples.
-        return self._read(checkpoint, [reading], (2 * reading.tokens + new_tokens) * self._rows)
+        # The longest prompts have examples. Where nothing is generated, they are in memory once.
+        longest = reading.tokens * (2 if new_tokens else 1)
+        return self._read(checkpoint, [reading], (longest + new_tokens) * self._rows)
 
     def harmony_cells(self, batch: TaskBatch, checkpoint: str) -> Need:
         """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from reprlib import Repr
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -47,12 +47,13 @@ def _describe(problem: Any, keys: list[str]) -> str:
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """List all keys of a section and its nested sections, joined by dots."""
+    """List all keys of a section and its nested sections, joined by dots; <name> is an entry's name."""
     for name, field in kind.model_fields.items():
         yield prefix + name
+        entry = "<name>." if get_origin(field.annotation) is dict else ""
         for inner in (field.annotation, *get_args(field.annotation)):
             if isinstance(inner, type) and issubclass(inner, BaseModel):
-                yield from _list_keys(inner, f"{prefix}{name}.")
+                yield from _list_keys(inner, f"{prefix}{name}.{entry}")
 
 
 def _format_key(path: tuple[Any, ...]) -> str:
