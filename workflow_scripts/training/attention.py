@@ -22,7 +22,7 @@ _MAX_STRETCH = {"cpu": 128, "cuda": 512}
 # Largest relative change of logits by a preceding sample, in float32 and in 16 bits (rounding).
 _TOLERANCE, _TOLERANCE_16_BITS = 1e-4, 3e-2
 
-Stretch = tuple[slice, Tensor | None]  # neighbouring samples of a row, with their mask
+Stretch = tuple[int, Tensor | None]  # tokens of neighbouring samples of a row, and their mask
 
 
 def _cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
@@ -33,14 +33,14 @@ def _cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
             groups[-1].append(length)
         else:
             groups.append([length])
-    stretches: list[Stretch] = []
-    start = 0
-    for group in groups:
-        blocks = [torch.ones(n, n, dtype=torch.bool, device=device).tril() for n in group]
-        mask = torch.block_diag(*blocks)[None, None] if len(group) > 1 else None
-        stretches.append((slice(start, start + sum(group)), mask))
-        start += sum(group)
-    return stretches
+    return [(sum(group), _make_mask(group, device)) for group in groups]
+
+
+def _make_mask(lengths: list[int], device: torch.device) -> Tensor | None:
+    if len(lengths) == 1:
+        return None
+    blocks = [torch.ones(n, n, dtype=torch.bool, device=device).tril() for n in lengths]
+    return torch.block_diag(*blocks)[None, None]
 
 
 def attend_packed(
@@ -56,10 +56,13 @@ def attend_packed(
     """Compute attention within each stretch of a row, or transformers' sdpa attention without stretches."""
     if stretches is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
-    outputs = []
-    for part, mask in stretches:
-        q, k, v = (x[:, :, part] for x in (query, key, value))
-        outputs.append(sdpa_attention_forward(module, q, k, v, mask, **kwargs)[0])
+    # The gradient of `split` is one tensor; the gradient of each slice would be as long as the row.
+    lengths = [length for length, _ in stretches]
+    parts = zip(*(tensor.split(lengths, dim=2) for tensor in (query, key, value)), strict=True)
+    outputs = [
+        sdpa_attention_forward(module, *part, mask, **kwargs)[0]
+        for part, (_, mask) in zip(parts, stretches, strict=True)
+    ]
     return torch.cat(outputs, dim=1), None
 
 

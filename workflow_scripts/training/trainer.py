@@ -29,7 +29,7 @@ def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tup
     targets = labels[:, 1:][counted]
     if len(labels) == 1:
         positions = counted[0].nonzero()[:, 0]
-        logits = model(**inputs, use_cache=False, logits_to_keep=positions).logits[0]
+        logits = model(**inputs, use_cache=False, logits_to_keep=positions).logits.squeeze(0)
     else:
         logits = model(**inputs, use_cache=False).logits[:, :-1][counted]
     exact = torch.promote_types(logits.dtype, torch.float32)
