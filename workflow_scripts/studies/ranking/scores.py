@@ -30,7 +30,8 @@ _NOTE = (
     " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
     f" model that is at the baseline; below {CLEAR} it is not clearly above. Origin, where there are imported"
-    " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the optimiser. Answers"
+    " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the whole training; an"
+    " earlier state may be the one that is tested. Answers"
     " changed: by this training, of all items."
 )
 _KEY = ["origin", "model", "task"]
