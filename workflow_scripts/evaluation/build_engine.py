@@ -19,5 +19,5 @@ def build_engine(loaded: LoadedModel, scored_items: ScoreCache | None = None):
 
         engine = PrefixEngine(loaded.model)
     if scored_items:
-        engine.look_up = scored_items.look_up
+        engine.look_up_answers = scored_items.look_up_answers
     return engine

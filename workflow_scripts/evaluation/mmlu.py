@@ -47,7 +47,7 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
     loaded = load_model(model, **params.compute.loading)
     scored_items = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)
-    lm.engine.look_up = scored_items.look_up
+    lm.engine.look_up_answers = scored_items.look_up_answers
     with scored_items, mirror(get_hub_folder(data[0])) as datasets:
         tasks = load_subjects(params.prompt, params.shots)
         docs = [task.get_docs(params.max_items_per_subject) for task in tasks]

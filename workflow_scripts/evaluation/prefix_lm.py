@@ -63,9 +63,9 @@ class PrefixLM(CachedHFLM):
     def _generate_group(self, requests: list[tuple[str, dict]]) -> list[str]:
         """Generate for requests with the same settings."""
         if (
-            self.engine.model.why_not_packed
+            self.engine.model.fallback_reason
         ):  # HFLM's batches have a cache, those of the engine have none
-            raise UnsupportedGeneration(self.engine.model.why_not_packed)
+            raise UnsupportedGeneration(self.engine.model.fallback_reason)
         options = dict(normalize_gen_kwargs(requests[0][1], self.max_gen_toks))
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)

@@ -63,7 +63,7 @@ class ScoreCache:
     def __exit__(self, *_exception) -> None:
         self._file.close()
 
-    def look_up(self, questions: list[Any]) -> "Answers":
+    def look_up_answers(self, questions: list[Any]) -> "Answers":
         """Look up the answers to questions, each a JSON value with its tokens and the settings of the request."""
         return Answers(
             self, [hash_text(self._run + format_canonical_json(question)) for question in questions]

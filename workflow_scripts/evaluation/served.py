@@ -24,10 +24,10 @@ class ServedEngine:
     def __init__(self, model: ServedModel, tokenizer: Any):
         facts = model.facts
         self._tokenizer = tokenizer
-        self.model = SimpleNamespace(why_not_packed=None, attention=None)
+        self.model = SimpleNamespace(fallback_reason=None, attention=None)
         self.description = f"served: {facts.name} at {facts.endpoint}"
         self.tokens = 0
-        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
+        self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
         self._client = LocalCompletionsAPI(
             base_url=f"{facts.endpoint}/completions",
             model=facts.name,
@@ -52,13 +52,13 @@ class ServedEngine:
         return self._ask(questions, _BATCH, score)
 
     def generate(self, requests: list[GenerationRequest], options: dict[str, Any]) -> list[str]:
-        """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
+        """Generate as PrefixEngine does, but return texts; all requests share `max_new_tokens` and `stop`."""
         samples = options["do_sample"]
 
         def generate(batch: list[int]) -> list[str]:
             first = requests[batch[0]]
             sent: dict[str, Any] = {
-                "max_gen_toks": first.new_tokens,
+                "max_gen_toks": first.max_new_tokens,
                 "until": list(first.stop.strings) if first.stop else [],
                 "temperature": 0,
                 "seed": first.seed % 2**31 if samples else 0,
@@ -81,7 +81,7 @@ class ServedEngine:
 
     def _ask(self, questions: list[Any], size: int, send: Callable[[list[int]], list]) -> list:
         """Send the requests whose questions have no stored answer, batch by batch, and store their answers."""
-        answers = self.look_up(questions)
+        answers = self.look_up_answers(questions)
         unknown = [index for index in range(len(questions)) if index not in answers]
         for start in range(0, len(unknown), size):
             batch = unknown[start : start + size]
