@@ -12,9 +12,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import Metric, write_record
+from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
-    Scored,
+    ScoredSpan,
     build_perplexity_items,
     compute_perplexity_metrics,
     score_instruction_responses,
@@ -38,35 +38,39 @@ def measure_perplexity(
     recording, params = Recording(), PerplexityRequest.model_validate(request)
     hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
-    texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
+    facts = build_task_facts("wikitext", WIKITEXT, manifest.commit, "validation")
+    text_record = PerplexityRecord(facts)
     text = "\n\n".join(row["text"] for row in rows)
     rows, manifest = read_rows(hub, MAGPIE, None, "train")
-    responses = PerplexityRecord("magpie", MAGPIE, manifest.commit, "train")
-    pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
-    for varied, loaded in load_plans(model, params.plans, params.compute):
-        print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
+    facts = build_task_facts("magpie", MAGPIE, manifest.commit, "train")
+    response_record = PerplexityRecord(facts)
+    pairs_by_level = {
+        level: _select_pairs(rows, measures.responses, level) for level in measures.difficulties
+    }
+    for plan_condition, loaded in load_plans(model, params.plans, params.compute):
+        print(f"perplexity of {loaded.manifest.repository}, {plan_condition['plan']}", flush=True)
         if params.study == "training":  # the checkpoint id already contains the plan
-            varied = {}
+            plan_condition = {}
         window = min(measures.window, loaded.model.config.max_position_embeddings)
-        pieces = score_text(
+        spans = score_text(
             loaded.model,
             loaded.tokenizer,
             text,
             window=window,
             stride=min(measures.stride, window),
-            most_tokens=measures.text_tokens,
+            max_tokens=measures.text_tokens,
         )
-        condition = Condition(**varied) if varied else None
-        texts.add(pieces, condition, measures.perplexity_mean)
-        for level, level_pairs in pairs.items():
-            pieces = score_instruction_responses(
-                loaded.model, loaded.tokenizer, level_pairs, window=window
+        condition = Condition(**plan_condition) if plan_condition else None
+        text_record.add(spans, condition, measures.perplexity_mean)
+        for level, pairs in pairs_by_level.items():
+            spans = score_instruction_responses(
+                loaded.model, loaded.tokenizer, pairs, window=window
             )
-            condition = Condition(**varied, difficulty=level)
-            responses.add(pieces, condition, measures.perplexity_mean)
+            condition = Condition(**plan_condition, difficulty=level)
+            response_record.add(spans, condition, measures.perplexity_mean)
     for path, record, keys in (
-        (wikitext, texts, {"window", "stride", "text_tokens"}),
-        (magpie, responses, {"window", "responses", "difficulties"}),
+        (wikitext, text_record, {"window", "stride", "text_tokens"}),
+        (magpie, response_record, {"window", "responses", "difficulties"}),
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
         record.write(path, params, loaded, recording, params.study, generation)
@@ -75,22 +79,21 @@ def measure_perplexity(
 class PerplexityRecord:
     """The items and metrics of one text under each condition."""
 
-    def __init__(self, *task: str):
-        """Build the task facts; `task` holds the arguments of `build_task_facts`."""
-        self.task = build_task_facts(*task)
+    def __init__(self, task: TaskFacts):
+        self._task = task
         self._items: list[Item] = []
         self._metrics: list[Metric] = []
 
     def add(
         self,
-        pieces: list[Scored],
+        spans: list[ScoredSpan],
         condition: Condition | None,
-        mean: PerplexityMean = "tokens",
+        mean_over: PerplexityMean = "tokens",
         texts: list[str] | None = None,
     ) -> None:
-        """Add the scores of one condition; `texts` are the scored texts if the model generated them."""
-        self._items += build_perplexity_items(self.task.name, pieces, condition, texts)
-        self._metrics += compute_perplexity_metrics(pieces, condition, mean)
+        """Add the scores of one condition; `texts` are the texts of the spans if a model generated them."""
+        self._items += build_perplexity_items(self._task.name, spans, condition, texts)
+        self._metrics += compute_perplexity_metrics(spans, condition, mean_over)
 
     def write(
         self,
@@ -106,7 +109,7 @@ class PerplexityRecord:
             path,
             self._items,
             study=study,
-            task=self.task,
+            task=self._task,
             **describe_run(
                 "perplexity",
                 request,
@@ -144,8 +147,8 @@ def build_plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]
     }
 
 
-def _select(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
-    """Select the first `number` instruction-response pairs of a difficulty."""
+def _select_pairs(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
+    """Return the first `number` pairs of instruction and response of a difficulty."""
     selected = [row for row in rows if row["difficulty"] == level and row["response"].strip()]
     if not selected:
         raise UserError(f"chunking.measures.difficulties: {MAGPIE} has no {level!r}.")

@@ -67,7 +67,7 @@ class TrainingTexts:
         """Return the tokens of each prompt, and of each answer with the end-of-text token."""
         # The published code encodes answers of generation tasks like any other text.
         kind = "loglikelihood" if self._published else self._task.OUTPUT_TYPE
-        encoded = self._encoder.encoded(kind, [(text.prompt, text.answer) for text in texts])
+        encoded = self._encoder.encode_pairs(kind, [(text.prompt, text.answer) for text in texts])
         end = self._encoder.tokenizer.eos_token_id
         return [
             (prompt, [*answer, end] if text.ends else answer)

@@ -46,9 +46,9 @@ class PrefixEngine:
         self.tokens_per_call = _GPU_TOKENS if on_gpu else _CPU_TOKENS
         self.max_answers = _MAX_GPU_ANSWERS if on_gpu else _MAX_CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
-        # Returns the answers of an earlier run, by their index in a list of requests (as JSON values). Each new answer
-        # is added to them as soon as it is computed, in any order.
-        self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = lambda requests: {}
+        # Returns the answers of an earlier run, by index, for a list of descriptions of requests (JSON values). Each
+        # new answer is added to them as soon as it is computed, in any order.
+        self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = lambda _: {}
 
     @property
     def description(self) -> str:
