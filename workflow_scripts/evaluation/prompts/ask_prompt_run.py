@@ -76,7 +76,7 @@ def run_prompts(
     prompts: list[Prompt],
     seed: int,
 ) -> list[Item]:
-    """Return the outputs in the order of the questions."""
+    """Return an unscored item with the model's output for each question, in their order."""
     decoding = spec.decoding
     if decoding.method == "likelihood":
         answers = _score_letters(engine, prompts)
