@@ -32,7 +32,7 @@ from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.run import train
-from workflow_scripts.training.samples import Sample, Samples, batches
+from workflow_scripts.training.samples import Sample, Samples, iterate_batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -51,7 +51,7 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """Return the samples of each step, for both trainers."""
-        return list(batches(EpochSampler(len(self.samples), SEED), BATCH))
+        return list(iterate_batches(EpochSampler(len(self.samples), SEED), BATCH))
 
     @property
     def timed_tokens(self) -> int:
@@ -80,9 +80,9 @@ def draw_samples(
 ) -> Samples:
     samples = []
     for length in lengths:
-        counted = np.ones(length, bool)
-        counted[0] = False
-        samples.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
+        loss_mask = np.ones(length, bool)
+        loss_mask[0] = False
+        samples.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), loss_mask))
     return Samples.from_list(samples)
 
 

@@ -46,7 +46,7 @@ def test_summed_loss_and_gradients(kind, packing):
     assert choose_packing(packed, keys) == packing
     if packing == "stretches":
         packed, whole = make_adapted(packed), make_adapted(whole)
-    samples = list(make_samples(LENGTHS, seed=3, counted_from=5))
+    samples = list(make_samples(LENGTHS, seed=3, loss_start=5))
     inputs = collate(samples, packing != "none")
     labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
     if lengths:

@@ -14,7 +14,7 @@ from workflow_scripts.training.samples import BadSamples, read_samples, write_sa
 
 
 def to_lists(samples):
-    return [(sample.tokens.tolist(), sample.counted.tolist()) for sample in samples]
+    return [(sample.tokens.tolist(), sample.loss_mask.tolist()) for sample in samples]
 
 
 @pytest.mark.parametrize("count", [0, 600])
