@@ -15,8 +15,8 @@ class _ConnectToParameters(torch.autograd.Function):
     """The stack as a function of its parameters, so that they get gradients; the forward pass copies nothing."""
 
     @staticmethod
-    def forward(ctx, stack: Tensor, parameters_per_group: int, *parameters: Tensor) -> Tensor:
-        ctx.rows = [parameter.shape[0] for parameter in parameters[:parameters_per_group]]
+    def forward(ctx, stack: Tensor, rows: list[int], *parameters: Tensor) -> Tensor:
+        ctx.rows = rows
         return stack.detach()
 
     @staticmethod
@@ -53,24 +53,21 @@ class Stack:
 
     def __init__(self, groups: list[list[nn.Parameter]]):
         """Move the data of the parameters, in order, to one new storage; the parameter objects stay the same."""
-        self.parameters_per_group = len(groups[0])
         self.parameters = [parameter for group in groups for parameter in group]
+        self.rows = [parameter.shape[0] for parameter in groups[0]]
         first = groups[0][0]
-        rows = [parameter.shape[0] for parameter in groups[0]]
         # The first forward may run in inference_mode, but the weights must not become inference tensors.
         with torch.inference_mode(False), torch.no_grad():
-            self.storage = first.new_empty((len(groups), sum(rows), *first.shape[1:]))
+            self.storage = first.new_empty((len(groups), sum(self.rows), *first.shape[1:]))
             for storage, group in zip(self.storage, groups, strict=True):
-                for parameter, view in zip(group, storage.split(rows), strict=True):
+                for parameter, view in zip(group, storage.split(self.rows), strict=True):
                     view.copy_(parameter.data)
                     parameter.data = view
 
     def get_tensor(self) -> Tensor:
         """Return the stack, connected to its parameters in autograd if they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
-            return _ConnectToParameters.apply(
-                self.storage, self.parameters_per_group, *self.parameters
-            )
+            return _ConnectToParameters.apply(self.storage, self.rows, *self.parameters)
         return self.storage
 
 

@@ -42,7 +42,7 @@ class MetricWithBaseline:
     value: float
     stderr: float | None
     n: int
-    baseline: Baseline = NO_BASELINE
+    baseline: Baseline
 
     def to_metric(self, subset: str | None) -> Metric:
         return Metric(

@@ -38,12 +38,12 @@ def measure_perplexity(
     recording, params = Recording(), PerplexityRequest.model_validate(request)
     hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
-    facts = build_task_facts("wikitext", WIKITEXT, manifest.commit, "validation")
-    text_record = PerplexityRecord(facts)
+    text_record = PerplexityRecord(
+        build_task_facts("wikitext", WIKITEXT, manifest.commit, "validation")
+    )
     text = "\n\n".join(row["text"] for row in rows)
     rows, manifest = read_rows(hub, MAGPIE, None, "train")
-    facts = build_task_facts("magpie", MAGPIE, manifest.commit, "train")
-    response_record = PerplexityRecord(facts)
+    response_record = PerplexityRecord(build_task_facts("magpie", MAGPIE, manifest.commit, "train"))
     pairs_by_level = {
         level: _select_pairs(rows, measures.responses, level) for level in measures.difficulties
     }

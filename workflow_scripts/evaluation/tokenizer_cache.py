@@ -62,7 +62,7 @@ class TokenizerCache:
     def _encode_whole(self, texts: list[str], add_special_tokens: bool | None) -> list[list[int]]:
         options = {}
         if add_special_tokens is not None:
-            options["add_special_tokens"] = add_special_tokens
+            options = {"add_special_tokens": add_special_tokens}
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return [
             tokens

@@ -21,7 +21,7 @@ class BadConversation(ValueError):
     """A conversation that cannot be trained on; the first argument is the reason."""
 
 
-def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]:
+def read_messages(turns: Any, system: str | None) -> list[dict[str, str]]:
     """Read turns as {role, content}, also from ShareGPT's {from, value}; refuse invalid conversations.
 
     `system` is the system message of conversations that have none.

@@ -35,9 +35,8 @@ def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> Non
     bad = BadSamples()
     options: dict[str, Any] = {"column": keys.column, "length": params.max_length}
     if keys.data == "text":
-        document_per_row = keys.document == "row"
         tokenised = tokenise_text(
-            tokenizer, rows, bad, document_per_row=document_per_row, **options
+            tokenizer, rows, bad, document_per_row=keys.document == "row", **options
         )
     else:
         tokenised = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **options)

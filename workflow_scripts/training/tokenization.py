@@ -59,7 +59,7 @@ def tokenise_conversations(
     *,
     column: str | None,
     length: int,
-    system: str | None = None,
+    system: str | None,
 ) -> Iterator[Sample]:
     """Yield a sample for each conversation, truncated to `length` tokens; the assistant's turns are in the loss.
 

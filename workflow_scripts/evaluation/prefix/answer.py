@@ -46,11 +46,6 @@ class Answer:
             self._generator = torch.Generator().manual_seed(request.seed)
 
     @property
-    def is_argmax(self) -> bool:
-        """Return whether decoding is a plain argmax, so that the logits need no processing."""
-        return not len(self._processors) and self._generator is None
-
-    @property
     def all_tokens(self) -> list[int]:
         return [*self.request.context, *self.tokens]
 
@@ -60,7 +55,8 @@ class Answer:
 
     def add_next(self, logits: torch.Tensor, greedy_token: int) -> None:
         """Add `greedy_token`, the argmax of the logits, unless the rules choose another token."""
-        self.tokens.append(greedy_token if self.is_argmax else self._choose(logits))
+        is_greedy = self._generator is None and not len(self._processors)
+        self.tokens.append(greedy_token if is_greedy else self._choose(logits))
         stop = self.request.stop
         self.is_done = (
             self.tokens[-1] in self._end_tokens
