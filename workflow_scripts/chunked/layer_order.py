@@ -120,9 +120,8 @@ class PlannedLayers(nn.ModuleList):
         self.staleness_check: StalenessCheck | None = None
         self.fused = self.is_spread = self.unchunked = False
         self.position_embeddings: tuple[Tensor, Tensor] | None = None
-        self.original_classes: list[
-            type
-        ] = []  # of the layers and the wrapper, when they were built
+        # The classes of the layers and the wrapper when they were built.
+        self.original_classes: list[type] = []
         self.recorded_states: list[Tensor] | None = None  # a list only inside `record_states`
 
     def build_stages(self, plan: ChunkPlan, num_devices: int = 1) -> nn.ModuleList:

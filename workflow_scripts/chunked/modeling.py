@@ -106,9 +106,8 @@ class ChunkedForCausalLM(_Chunked):
     """A mixin that precedes a base language model class."""
 
     generation_config_class = _GenerationConfig
-    max_logits = (
-        1 << 24
-    )  # maximum logits of the student, and of the teacher, in memory while distilling
+    # Maximum number of logits of the student, and of the teacher, in memory while distilling.
+    max_logits = 1 << 24
 
     def __init__(self, config: ChunkingKeys):
         PreTrainedModel.__init__(self, config)  # the base class would build the plain model

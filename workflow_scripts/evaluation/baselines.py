@@ -11,9 +11,8 @@ import numpy as np
 
 from workflow_scripts.hub.tasks import get_question_and_answers
 
-_NUM_CANDIDATES = (
-    20  # fixed answers to try: the most frequent correct ones, if the choices vary by item
-)
+# Fixed answers to try: the most frequent correct ones, if the choices vary by item.
+_NUM_CANDIDATES = 20
 _NUM_RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 
 

@@ -28,9 +28,7 @@ _SCHEMA = pa.schema([("tokens", pa.list_(pa.int32())), ("counted", pa.list_(pa.b
 @dataclass(frozen=True)
 class Sample:
     tokens: np.ndarray  # int32
-    loss_mask: (
-        np.ndarray
-    )  # whether each token is in the loss; never the first, which is not predicted
+    loss_mask: np.ndarray  # whether a token is in the loss; never the first, which none predicts
 
 
 BadSamples = Counter[str]  # number of dropped or cut samples, by reason

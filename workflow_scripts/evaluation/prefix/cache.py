@@ -71,9 +71,7 @@ class RowShape:
 
     rows: int
     prefix_length: int  # entries shared by all rows
-    prompt_length: (
-        int  # further entries of the longest prompt; shorter prompts are padded on the left
-    )
+    prompt_length: int  # further entries of the longest prompt; others are padded on the left
     capacity: int  # entries of a row besides the prefix
 
 

@@ -17,15 +17,13 @@ _SORTABLE = np.dtype(">u4")
 class Trie:
     """The nodes of a trie in depth-first order."""
 
-    tokens: np.ndarray  # of each node
-    depths: np.ndarray  # of each node, from 0
-    ends: np.ndarray  # for each node the index after its last descendant
-    starts: (
-        np.ndarray
-    )  # for each sorted sequence its first added node; at the end, the number of nodes
-    shared: (
-        np.ndarray
-    )  # for each sorted sequence the length of its common prefix with the previous one
+    # By node:
+    tokens: np.ndarray
+    depths: np.ndarray  # from 0
+    ends: np.ndarray  # the index after the node's last descendant
+    # By sorted sequence:
+    starts: np.ndarray  # the first node that it adds; at the end, the number of nodes
+    shared: np.ndarray  # the length of its common prefix with the previous sequence
 
     def __len__(self) -> int:
         return len(self.tokens)
