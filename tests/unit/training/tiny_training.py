@@ -35,7 +35,7 @@ def make_keys(**changes: Any) -> TrainingKeys:
     return TrainingKeys(**usual | changes)
 
 
-def train_small(
+def train_tiny(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> TrainingResult:
     """Train a model of this kind, or the one that `load` returns; other `changes` are recipe keys."""
