@@ -28,6 +28,9 @@ class Baseline:
         return max(self.constants.values(), default=None)
 
 
+NO_BASELINE = Baseline(constants={}, chance=None)
+
+
 def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
     """Compute the baselines of each (metric, filter) of a task on these documents.
 

@@ -4,7 +4,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,13 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.baselines import (
-    Baseline,
-    average_baselines,
+    NO_BASELINE,
     compute_baselines,
     get_gold_index,
 )
 from workflow_scripts.evaluation.cells import TaskRequest
+from workflow_scripts.evaluation.group_metrics import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
-
-NO_BASELINE = Baseline(constants={}, chance=None)
 
 
 def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
@@ -30,29 +27,6 @@ def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
         raise UserError(
             f"lm-eval reports no {task.metric!r} for the task {task.harness_task}; it reports"
             f" {', '.join(reported)}. Correct the columns metric and filter of the tasks table."
-        )
-
-
-@dataclass(frozen=True)
-class MetricWithBaseline:
-    """A metric of one task with its baseline."""
-
-    task: str
-    name: str
-    value: float
-    stderr: float | None
-    n: int
-    baseline: Baseline
-
-    def to_metric(self, subset: str | None) -> Metric:
-        return Metric(
-            name=self.name,
-            subset=subset,
-            value=self.value,
-            stderr=self.stderr,
-            n=self.n,
-            best_constant=self.baseline.best_constant,
-            chance=self.baseline.chance,
         )
 
 
@@ -85,28 +59,6 @@ def compute_task_metrics(
     if len(tasks) == 1:
         return tuple(metric.to_metric(None) for metric in metrics)
     return add_group_averages(metrics)
-
-
-def add_group_averages(metrics: list[MetricWithBaseline]) -> tuple[Metric, ...]:
-    """List the metrics of each member of a group, then the averages `<name>` (micro) and `<name>_macro`."""
-    result = [metric.to_metric(metric.task) for metric in metrics]
-    for name in dict.fromkeys(metric.name for metric in metrics):
-        members = [metric for metric in metrics if metric.name == name]
-        stderrs = [metric.stderr for metric in members]
-        sizes = np.array([metric.n for metric in members], dtype=float)
-        # Micro: equal weight per item. Macro: equal weight per member. The literature reports either.
-        for average_name, weights in ((name, sizes), (f"{name}_macro", np.ones(len(members)))):
-            weights = weights / weights.sum()
-            average = MetricWithBaseline(
-                task="",
-                name=average_name,
-                value=float(np.dot(weights, [metric.value for metric in members])),
-                stderr=None if None in stderrs else float(np.linalg.norm(weights * stderrs)),
-                n=int(sizes.sum()),
-                baseline=average_baselines([metric.baseline for metric in members], weights),
-            )
-            result.append(average.to_metric(None))
-    return tuple(result)
 
 
 def collect_items(

@@ -3,32 +3,24 @@
 Write one record per text; its conditions are the plans and the other varied settings.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
-    ScoredSpan,
-    build_perplexity_items,
-    compute_perplexity_metrics,
+    PerplexityRecord,
     score_instruction_responses,
     score_text,
 )
-from workflow_scripts.evaluation.record_parts import build_task_facts, describe_run
+from workflow_scripts.evaluation.plan_models import load_plans
+from workflow_scripts.evaluation.record_parts import build_task_facts
 from workflow_scripts.evaluation.requests import PerplexityRequest
-from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.record_fields import Recording
-from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, PerplexityMean
+from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 
 def measure_perplexity(
@@ -74,77 +66,6 @@ def measure_perplexity(
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
         record.write(path, params, loaded, recording, params.study, generation)
-
-
-class PerplexityRecord:
-    """The items and metrics of one text under each condition."""
-
-    def __init__(self, task: TaskFacts):
-        self._task = task
-        self._items: list[Item] = []
-        self._metrics: list[Metric] = []
-
-    def add(
-        self,
-        spans: list[ScoredSpan],
-        condition: Condition | None,
-        mean_over: PerplexityMean = "tokens",
-        texts: list[str] | None = None,
-    ) -> None:
-        """Add the scores of one condition; `texts` are the texts of the spans if a model generated them."""
-        self._items += build_perplexity_items(self._task.name, spans, condition, texts)
-        self._metrics += compute_perplexity_metrics(spans, condition, mean_over)
-
-    def write(
-        self,
-        path: Path,
-        request: Any,
-        loaded: LoadedModel,
-        recording: Recording,
-        study: str,
-        generation: dict[str, Any],
-    ) -> None:
-        tokens = int(sum(item.scores["tokens"] for item in self._items))
-        write_record(
-            path,
-            self._items,
-            study=study,
-            task=self._task,
-            **describe_run(
-                "perplexity",
-                request,
-                loaded,
-                recording,
-                tokens,
-                chat_template=loaded.tokenizer.chat_template is not None,
-                generation=generation,
-            ),
-            metrics=tuple(self._metrics),
-        )
-
-
-def load_plans(
-    model: Path, plans: tuple[Checkpoint, ...], compute: Loading
-) -> Iterator[tuple[dict[str, str | None], LoadedModel]]:
-    """Yield the unchanged model and then each plan's model, with the plan's condition fields."""
-    loaded = load_model(model, **compute.loading)
-    layers = loaded.model.config.num_hidden_layers
-    yield {"plan": UNCHANGED}, loaded
-    del loaded
-    for plan in plans:
-        yield (
-            build_plan_condition(plan, layers),
-            load_model(model, chunking=plan.keys, **compute.loading),
-        )
-
-
-def build_plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
-    """Return the condition fields of a plan; its name is without aggregation and adapters."""
-    return {
-        "plan": plan.id(layers).layout.variant.removeprefix("@"),
-        "aggregation": plan.aggregation,
-        "adapters": plan.adapters,
-    }
 
 
 def _select_pairs(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:

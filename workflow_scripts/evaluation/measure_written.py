@@ -12,8 +12,8 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.seeds import derive_seed, isolate_rng
-from workflow_scripts.evaluation.measure_perplexity import PerplexityRecord, load_plans
-from workflow_scripts.evaluation.perplexity import encode_chat_prompt, score_rows
+from workflow_scripts.evaluation.perplexity import PerplexityRecord, encode_chat_prompt, score_rows
+from workflow_scripts.evaluation.plan_models import load_plans
 from workflow_scripts.evaluation.record_parts import build_task_facts
 from workflow_scripts.evaluation.requests import WrittenRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens

@@ -24,7 +24,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Baseline
-from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
+from workflow_scripts.evaluation.group_metrics import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, describe_run
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache

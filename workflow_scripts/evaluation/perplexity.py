@@ -7,13 +7,17 @@ window, so that each token is predicted from a long context (published runs: win
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import Metric
-from workflow_scripts.evaluation.record_parts import build_metric
+from workflow_scripts.core.records import Metric, TaskFacts, write_record
+from workflow_scripts.evaluation.record_parts import build_metric, describe_run, format_label
 from workflow_scripts.hub.bos_token import get_bos_tokens
+from workflow_scripts.hub.load import LoadedModel
+from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.compute import FLASH
 from workflow_scripts.settings.plan_measures import PerplexityMean
 
@@ -69,10 +73,51 @@ def build_perplexity_items(
     ]
 
 
-def format_label(task: str, condition: Condition | None) -> str:
-    """Join the task and the condition: magpie/k2m12-sequential/mean/easy."""
-    varied = condition.model_dump(exclude_none=True).values() if condition else ()
-    return "/".join([task, *map(str, varied)])
+class PerplexityRecord:
+    """The items and metrics of one text under each condition."""
+
+    def __init__(self, task: TaskFacts):
+        self._task = task
+        self._items: list[Item] = []
+        self._metrics: list[Metric] = []
+
+    def add(
+        self,
+        spans: list[ScoredSpan],
+        condition: Condition | None,
+        mean_over: PerplexityMean = "tokens",
+        texts: list[str] | None = None,
+    ) -> None:
+        """Add the scores of one condition; `texts` are the texts of the spans if a model generated them."""
+        self._items += build_perplexity_items(self._task.name, spans, condition, texts)
+        self._metrics += compute_perplexity_metrics(spans, condition, mean_over)
+
+    def write(
+        self,
+        path: Path,
+        request: Any,
+        loaded: LoadedModel,
+        recording: Recording,
+        study: str,
+        generation: dict[str, Any],
+    ) -> None:
+        tokens = int(sum(item.scores["tokens"] for item in self._items))
+        write_record(
+            path,
+            self._items,
+            study=study,
+            task=self._task,
+            **describe_run(
+                "perplexity",
+                request,
+                loaded,
+                recording,
+                tokens,
+                chat_template=loaded.tokenizer.chat_template is not None,
+                generation=generation,
+            ),
+            metrics=tuple(self._metrics),
+        )
 
 
 def list_windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:

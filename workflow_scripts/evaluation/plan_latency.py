@@ -16,10 +16,15 @@ from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
-from workflow_scripts.evaluation.perplexity import encode_chat_prompt, format_label
+from workflow_scripts.evaluation.perplexity import encode_chat_prompt
+from workflow_scripts.evaluation.plan_models import build_plan_condition
 from workflow_scripts.evaluation.prompts.questions import read_questions
-from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
+from workflow_scripts.evaluation.record_parts import (
+    build_metric,
+    build_task_facts,
+    describe_run,
+    format_label,
+)
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import choose_device, load_model

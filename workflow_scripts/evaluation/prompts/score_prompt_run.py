@@ -11,9 +11,8 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import Metric, read_complete_record, write_record
-from workflow_scripts.evaluation.baselines import Baseline
-from workflow_scripts.evaluation.lm_eval_results import (
-    NO_BASELINE,
+from workflow_scripts.evaluation.baselines import NO_BASELINE, Baseline
+from workflow_scripts.evaluation.group_metrics import (
     MetricWithBaseline,
     add_group_averages,
 )
