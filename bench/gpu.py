@@ -20,7 +20,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from bench import chunks, training
-from workflow_scripts.evaluation.plan_latency import pad_left
+from workflow_scripts.evaluation.measure_latency import pad_left
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 

@@ -5,7 +5,7 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
-    """Generate the datasets of the demo, and bring the models that the repository ships."""
+    """Generate the datasets of the demo, and copy the models that the repository ships."""
     output:
         datasets=INPUTS.list_datasets(catalogue.DATASETS),
         models=[
