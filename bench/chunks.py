@@ -3,10 +3,10 @@
 One process, two threads, float32, random weights of Qwen2's shape with 24 layers. All variants
 alternate within a round; the printed speedup is the median over the rounds of the ratio within a round.
 
-unchanged   transformers' own model
-lean        this code without chunks: the part of the speedup due to leaner code
-k2m12 loop  two chunks, one layer after another
-k2m12, k4m6 chunks fused: the layers of a depth run as one
+unchanged    transformers' own model
+one chunk    this code with all layers in one chunk: the part of the speedup due to leaner code
+k2m12 loop   two chunks, one layer after another
+k2m12, k4m6  chunks fused: the layers at one depth run as one
 """
 
 import argparse
@@ -19,8 +19,9 @@ from transformers import DynamicCache, Qwen2Config, Qwen2ForCausalLM
 
 from workflow_scripts.chunked.architectures import ARCHITECTURES
 
-LAYERS, VOCABULARY, CACHED, STEPS = 24, 1000, 64, 8
-# (hidden size, inner size as a multiple of it)
+LAYERS, VOCABULARY = 24, 1000
+CACHED, STEPS = 64, 8  # tokens in the cache before decoding; tokens decoded per measurement
+# Hidden size, and the MLP's width as a multiple of it.
 SHAPES = ((128, 2), (128, 4), (256, 2), (256, 4), (512, 4), (896, 5))
 
 
@@ -50,14 +51,14 @@ def make_variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
     two, four = ({"num_chunks": k, "num_layers_per_chunk": LAYERS // k} for k in (2, 4))
     return {
         "unchanged": base,
-        "lean": make_chunked(chunking_mode="sequential", num_layers_per_chunk=LAYERS),
+        "one chunk": make_chunked(chunking_mode="sequential", num_layers_per_chunk=LAYERS),
         "k2m12 loop": make_chunked(**two, chunk_execution="loop"),
         "k2m12": make_chunked(**two),
         "k4m6": make_chunked(**four),
     }
 
 
-def decode(model) -> Callable[[], float]:
+def build_decoding(model) -> Callable[[], float]:
     """Return a function that measures the mean seconds per new token with 64 tokens in the cache."""
     cache = DynamicCache(config=model.config)
     token = torch.randint(VOCABULARY, (1, 1), device=model.device)
@@ -82,7 +83,8 @@ def decode(model) -> Callable[[], float]:
     return run
 
 
-def prefill(model, rows: int, tokens: int) -> Callable[[], float]:
+def build_prefill(model, rows: int, tokens: int) -> Callable[[], float]:
+    """Return a function that measures the seconds of a forward pass without a cache."""
     ids = torch.randint(VOCABULARY, (rows, tokens))
 
     def run() -> float:
@@ -94,7 +96,8 @@ def prefill(model, rows: int, tokens: int) -> Callable[[], float]:
     return run
 
 
-def train(model, rows: int, tokens: int) -> Callable[[], float]:
+def build_training_step(model, rows: int, tokens: int) -> Callable[[], float]:
+    """Return a function that measures the seconds of a forward and backward pass."""
     ids = torch.randint(VOCABULARY, (rows, tokens))
 
     def run() -> float:
@@ -108,7 +111,10 @@ def train(model, rows: int, tokens: int) -> Callable[[], float]:
     return run
 
 
-def measure_in_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def measure_alternating(
+    runs: dict[str, Callable[[], float]], rounds: int
+) -> dict[str, list[float]]:
+    """Return the seconds of each run in each round, after a warm-up."""
     for run in runs.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -146,22 +152,28 @@ def main() -> None:
             continue
         models = make_variants(hidden, ratio)
         rounds = arguments.rounds if hidden <= 256 else max(3, arguments.rounds // 3)
-        title = f"hidden size {hidden}, inner {ratio * hidden}"
+        title = f"hidden size {hidden}, MLP width {ratio * hidden}"
         report(
             f"{title}: one token, batch 1, {CACHED} in the cache",
-            measure_in_turns({name: decode(model) for name, model in models.items()}, rounds),
+            measure_alternating(
+                {name: build_decoding(model) for name, model in models.items()}, rounds
+            ),
         )
         if (hidden, ratio) not in ((128, 2), (512, 4)):
             continue
-        few = max(3, rounds // 3)
+        fewer_rounds = max(3, rounds // 3)
         for rows, tokens in ((1, 64), (8, 64)):
             report(
                 f"{title}: reading {rows} x {tokens} tokens",
-                measure_in_turns({n: prefill(m, rows, tokens) for n, m in models.items()}, few),
+                measure_alternating(
+                    {n: build_prefill(m, rows, tokens) for n, m in models.items()}, fewer_rounds
+                ),
             )
         report(
             f"{title}: a training step of 2 x 64 tokens",
-            measure_in_turns({n: train(m, 2, 64) for n, m in models.items()}, few),
+            measure_alternating(
+                {n: build_training_step(m, 2, 64) for n, m in models.items()}, fewer_rounds
+            ),
         )
 
 

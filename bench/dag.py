@@ -45,11 +45,11 @@ def main() -> None:
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
     models, tasks = paper["harmony"]["models"], paper["harmony"]["tasks"]
     with tempfile.TemporaryDirectory() as folder:
-        figures = {
+        runs = {
             count: _measure(Path(folder), paper, models[:count], tasks)
             for count in (len(models) // 4, len(models))
         }
-    for count, (own, bare) in figures.items():
+    for count, (own, bare) in runs.items():
         cells = 2 * count * len(tasks)
         ratios = [a[0] / b[0] for a, b in zip(own, bare, strict=True)]
         print(
@@ -57,31 +57,27 @@ def main() -> None:
             f" {_median(bare, 0):.1f} s and {_median(bare, 1):.0f} MB; ratio of seconds"
             f" {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         )
-    few, many = figures.values()
-    grown = _median(many[0], 1) / _median(few[0], 1)
+    (quarter, _), (whole, _) = runs.values()
+    growth = _median(whole, 1) / _median(quarter, 1)
     print(
-        f"With {len(models) / (len(models) // 4):.1f} times the cells, {grown:.1f} times the memory"
+        f"With {len(models) / (len(models) // 4):.1f} times the cells, {growth:.1f} times the memory"
     )
 
 
 def _measure(folder: Path, paper: dict, models: list[str], tasks: list[str]):
-    small = paper | {
-        "harmony": paper["harmony"] | {"models": models},
-        "cluster": {"tasks_per_job": 1},
-    }
+    """Return the CPU seconds and peak memory (MB) of each dry run of this workflow, and of the bare one."""
     config, bare = folder / "config.yaml", folder / "Snakefile"
-    config.write_text(yaml.safe_dump(small), encoding="utf-8")
+    harmony = paper["harmony"] | {"models": models}
+    values = paper | {"harmony": harmony, "cluster": {"tasks_per_job": 1}}
+    config.write_text(yaml.safe_dump(values), encoding="utf-8")
     names = [name.replace("/", "--") for name in models]
     bare.write_text(BARE.format(models=names, tasks=tasks), encoding="utf-8")
-    own, bare_runs = [], []
+    arguments = ["harmony", "-s", str(ROOT / "Snakefile"), "--configfile", str(config)]
+    own_runs, bare_runs = [], []
     for _ in range(ROUNDS):
-        own.append(
-            _dry_run(
-                folder, ["harmony", "-s", str(ROOT / "Snakefile"), "--configfile", str(config)]
-            )
-        )
+        own_runs.append(_dry_run(folder, arguments))
         bare_runs.append(_dry_run(folder, ["-s", str(bare)]))
-    return own, bare_runs
+    return own_runs, bare_runs
 
 
 def _dry_run(folder: Path, arguments: list[str]) -> tuple[float, float]:
@@ -94,8 +90,8 @@ def _dry_run(folder: Path, arguments: list[str]) -> tuple[float, float]:
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def _median(runs: list[tuple[float, float]], at: int) -> float:
-    return statistics.median(run[at] for run in runs)
+def _median(runs: list[tuple[float, float]], index: int) -> float:
+    return statistics.median(run[index] for run in runs)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from bench.exams import VOCABULARY, Exams, Pair
 WINDOW = 1024
 NEW_TOKENS = 16
 BATCH_SIZES = (2, 4, 8, 16, 32)
-MAX_TRIED = 12
+MAX_PROBE_REQUESTS = 12  # to find the harness's fastest batch size
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ SHAPES = {
 @dataclass(frozen=True)
 class Case:
     name: str
-    target: float
+    target: float  # speedup
     requests: list
-    harness: Callable[[list], list]
+    harness: Callable[[list], list]  # maps requests to answers
     engine: Callable[[list], list]
 
 
@@ -122,21 +122,23 @@ def main(shape: Shape, dtype: str, rounds: int, seed: int, threads: int) -> None
         ),
     }
     cases = [makers[name]() for name in shape.cases]
-    best = {case.name: _find_batch_size(harness, case) for case in cases if case.name != "endings"}
-    best["endings"] = best["letters"]  # rows of the same length
+    batch_sizes = {
+        case.name: _find_batch_size(harness, case) for case in cases if case.name != "endings"
+    }
+    batch_sizes["endings"] = batch_sizes["letters"]  # rows of the same length
     times: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
     differences = dict.fromkeys(times, 0.0)
-    greedy = dict.fromkeys(times, 0)
+    different_flags = dict.fromkeys(times, 0)
     for _ in range(rounds):
         for case in cases:
-            harness.batch_size_per_gpu = best[case.name]
+            harness.batch_size_per_gpu = batch_sizes[case.name]
             harness_seconds, expected = _measure_seconds(case.harness, case.requests)
             engine_seconds, answers = _measure_seconds(case.engine, case.requests)
             times[case.name].append((harness_seconds, engine_seconds))
             differences[case.name] = max(
                 differences[case.name], _compute_difference(answers, expected)
             )
-            greedy[case.name] += _count_other_flags(answers, expected)
+            different_flags[case.name] += _count_different_flags(answers, expected)
     print(
         f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'HFLM s':>8}{'batch':>6}"
         f"{'ours s':>8}{'differ':>9}{'flags':>6}"
@@ -148,9 +150,9 @@ def main(shape: Shape, dtype: str, rounds: int, seed: int, threads: int) -> None
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
             f"{min(ratios):>7.2f}{max(ratios):>7.2f}"
-            f"{statistics.median(t for t, _ in times[case.name]):>8.2f}{best[case.name]:>6}"
+            f"{statistics.median(t for t, _ in times[case.name]):>8.2f}{batch_sizes[case.name]:>6}"
             f"{statistics.median(t for _, t in times[case.name]):>8.2f}"
-            f"{differences[case.name]:>9.1e}{greedy[case.name]:>6}"
+            f"{differences[case.name]:>9.1e}{different_flags[case.name]:>6}"
         )
     print(
         "median, from, to: the harness's time over ours. differ: the largest difference of a score, or"
@@ -166,11 +168,11 @@ def _measure_seconds(function: Callable[[list], list], requests: list) -> tuple[
 
 def _find_batch_size(harness, case: Case) -> int:
     """Find HFLM's fastest batch size on a part of the requests."""
-    batch = case.requests[:: max(1, len(case.requests) // MAX_TRIED)]
+    probe = case.requests[:: max(1, len(case.requests) // MAX_PROBE_REQUESTS)]
     times: dict[int, float] = {}
     for size in BATCH_SIZES:
         harness.batch_size_per_gpu = size
-        times[size] = _measure_seconds(case.harness, batch)[0]
+        times[size] = _measure_seconds(case.harness, probe)[0]
         if times[size] > 1.2 * min(times.values()):
             break
     return min(times, key=times.__getitem__)
@@ -201,7 +203,7 @@ def _compute_difference(answers: list, expected: list) -> float:
     return sum(a != b for a, b in zip(answers, expected, strict=True)) / len(answers)
 
 
-def _count_other_flags(answers: list, expected: list) -> int:
+def _count_different_flags(answers: list, expected: list) -> int:
     if not isinstance(answers[0], tuple):
         return 0
     return sum(a[1] != b[1] for a, b in zip(answers, expected, strict=True))

@@ -20,7 +20,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from bench import chunks, training
-from workflow_scripts.evaluation.plan_latency import pad_left
+from workflow_scripts.evaluation.measure_latency import pad_left
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 
@@ -58,11 +58,8 @@ def score_plainly(model, requests: list) -> list[float]:
         ids = torch.tensor([context + target], device=model.device)
         with torch.inference_mode():
             logits = model(ids, use_cache=False).logits[0, len(context) - 1 : -1].float()
-        scores.append(
-            float(
-                -torch.nn.functional.cross_entropy(logits, ids[0, len(context) :], reduction="sum")
-            )
-        )
+        loss = torch.nn.functional.cross_entropy(logits, ids[0, len(context) :], reduction="sum")
+        scores.append(-float(loss))
     return scores
 
 
@@ -81,17 +78,15 @@ def measure_seconds(function: Callable[[], Any], rounds: int = 3) -> float:
 def check_correctness(device: str, small: bool) -> None:
     """Compare the engine and transformers' own forward with float32 on the CPU."""
     requests = [(c, [7]) for c in draw_contexts(2, 4, 60)]
-    for kind, peculiar in ARCHITECTURES.items():
+    for kind, keys in ARCHITECTURES.items():
         torch.manual_seed(0)
-        base = AutoModelForCausalLM.from_config(
-            AutoConfig.for_model(kind, **SIZES | peculiar)
-        ).eval()
+        config = AutoConfig.for_model(kind, **SIZES | keys)
+        base = AutoModelForCausalLM.from_config(config).eval()
         exact = score_plainly(base, requests)
         for dtype in (torch.float32, torch.bfloat16):
             model = copy.deepcopy(base).to(device)
-            for (
-                parameter
-            ) in model.parameters():  # rotary frequencies are buffers and are not rounded
+            # Not `model.to(dtype)`, which would also round the rotary frequencies.
+            for parameter in model.parameters():
                 parameter.data = parameter.data.to(dtype)
             engine = PrefixEngine(model)
             shared = [score for score, _ in engine.loglikelihoods(requests, window=256)]
@@ -112,7 +107,7 @@ def measure_evaluation(device: str, small: bool) -> None:
     model = Qwen2ForCausalLM(Qwen2Config(**SIZES if small else QWEN))
     model = model.to(device, torch.float32 if small else torch.bfloat16).eval()
     contexts = draw_contexts(1, 4, 40) if small else draw_contexts(2, 32, 600)
-    new = 4 if small else 128
+    new_tokens = 4 if small else 128
     batches = [contexts[start : start + 16] for start in range(0, len(contexts), 16)]
     engine = PrefixEngine(model)
 
@@ -127,12 +122,13 @@ def measure_evaluation(device: str, small: bool) -> None:
             model(ids, attention_mask=mask, logits_to_keep=1).logits.log_softmax(-1).cpu()
 
     def generate() -> None:
-        engine.generate([GenerationRequest(c, new) for c in contexts], {"do_sample": False})
+        requests = [GenerationRequest(context, new_tokens) for context in contexts]
+        engine.generate(requests, {"do_sample": False})
 
     def generate_in_batches() -> None:
         for batch in batches:
             ids, mask = pad_left(batch, device)
-            model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
+            model.generate(ids, attention_mask=mask, max_new_tokens=new_tokens, do_sample=False)
 
     for name, baseline, engine_run in (
         ("letters", score_in_batches, score),
@@ -146,8 +142,8 @@ def measure_chunks(device: str, small: bool) -> None:
     """Compare the time per decoded token of chunked models with the unchanged model's."""
     models = chunks.make_variants(*((128, 2) if small else (896, 5)))
     dtype = torch.float32 if small else torch.bfloat16
-    runs = {name: chunks.decode(model.to(device, dtype)) for name, model in models.items()}
-    chunks.report("one token, batch 1", chunks.measure_in_turns(runs, 3))
+    runs = {name: chunks.build_decoding(model.to(device, dtype)) for name, model in models.items()}
+    chunks.report("one token, batch 1", chunks.measure_alternating(runs, 3))
 
 
 def measure_training(device: str, small: bool) -> None:

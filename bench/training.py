@@ -16,12 +16,13 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -32,14 +33,15 @@ from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.run import train
-from workflow_scripts.training.samples import Sample, Samples, batches
+from workflow_scripts.training.samples import Sample, Samples, iterate_batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
-VOCABULARY, BATCH, LONGEST, WARM_UP, SEED = 6144, 8, 1024, 2, 0
-ADAPTERS: dict[str, Any] = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
-TARGETS = ["q_proj", "v_proj"]
-RATE = 2e-5
+VOCABULARY, SEED = 6144, 0
+BATCH_SIZE, MAX_LENGTH, WARM_UP_STEPS = 8, 1024, 2
+LORA: dict[str, Any] = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
+TARGET_MODULES = ["q_proj", "v_proj"]
+LEARNING_RATE = 2e-5
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,11 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """Return the samples of each step, for both trainers."""
-        return list(batches(EpochSampler(len(self.samples), SEED), BATCH))
+        return list(iterate_batches(EpochSampler(len(self.samples), SEED), BATCH_SIZE))
 
     @property
     def timed_tokens(self) -> int:
-        return sum(int(self.samples.lengths[step].sum()) for step in self.steps[WARM_UP:])
+        return sum(int(self.samples.lengths[step].sum()) for step in self.steps[WARM_UP_STEPS:])
 
 
 @dataclass
@@ -66,10 +68,10 @@ class Clock(TrainerCallback):
     seconds: float = 0.0
 
     def on_step_end(self, args, state, control, **kwargs):
-        if torch.cuda.is_available() and state.global_step in (WARM_UP, state.max_steps):
+        if torch.cuda.is_available() and state.global_step in (WARM_UP_STEPS, state.max_steps):
             torch.cuda.synchronize()
         now = time.perf_counter()
-        if state.global_step == WARM_UP:
+        if state.global_step == WARM_UP_STEPS:
             self.started = now
         elif state.global_step == state.max_steps:
             self.seconds = now - self.started
@@ -80,18 +82,18 @@ def draw_samples(
 ) -> Samples:
     samples = []
     for length in lengths:
-        counted = np.ones(length, bool)
-        counted[0] = False
-        samples.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
+        loss_mask = np.ones(length, bool)
+        loss_mask[0] = False
+        samples.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), loss_mask))
     return Samples.from_list(samples)
 
 
 def make_cases(short: int, blocks: int) -> list[Case]:
     rng = np.random.default_rng(SEED)
-    lengths = np.clip(np.exp(rng.normal(np.log(35), 0.5, short)).astype(int), 4, LONGEST)
+    lengths = np.clip(np.exp(rng.normal(np.log(35), 0.5, short)).astype(int), 4, MAX_LENGTH)
     return [
         Case("short", 1.7, draw_samples(lengths, rng)),
-        Case("blocks", 1.0, draw_samples(np.full(blocks, LONGEST), rng)),
+        Case("blocks", 1.0, draw_samples(np.full(blocks, MAX_LENGTH), rng)),
     ]
 
 
@@ -99,7 +101,7 @@ def make_model() -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
         vocab_size=VOCABULARY, hidden_size=256, intermediate_size=1024, num_hidden_layers=6,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=LONGEST,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=MAX_LENGTH,
         bos_token_id=0, eos_token_id=1, pad_token_id=0,
     )  # fmt: skip
     return Qwen2ForCausalLM(config)
@@ -109,96 +111,70 @@ def get_precision(base) -> Literal["float32", "bfloat16"]:
     return "bfloat16" if base.dtype == torch.bfloat16 else "float32"
 
 
-def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
-    """Train with our trainer, as in training before a test; return the loss of the last step."""
+def train_with_chorus(base, case: Case, clock: Clock, device: str) -> None:
+    """Train with our trainer, as in training before a test."""
     keys = TrainingKeys(
         method="lora",
-        lora_rank=ADAPTERS["r"],
-        lora_alpha=ADAPTERS["lora_alpha"],
-        lora_dropout=ADAPTERS["lora_dropout"],
-        lora_target_modules=tuple(TARGETS),
-        learning_rate=RATE,
+        lora_rank=LORA["r"],
+        lora_alpha=LORA["lora_alpha"],
+        lora_dropout=LORA["lora_dropout"],
+        lora_target_modules=tuple(TARGET_MODULES),
+        learning_rate=LEARNING_RATE,
         weight_decay=0.01,
         lr_scheduler="constant",
         warmup_ratio=0.0,
-        batch_size=BATCH,
-        micro_batch_size=BATCH,
-        max_length=LONGEST,
+        batch_size=BATCH_SIZE,
+        micro_batch_size=BATCH_SIZE,
+        max_length=MAX_LENGTH,
         save_steps=10_000,
         precision=get_precision(base),
     )
-    with tempfile.TemporaryDirectory() as folder, _add_callback(clock):
-        trained = train(
+    with tempfile.TemporaryDirectory() as folder, _time_trainer(clock):
+        train(
             lambda dtype: copy_sharing_weights(base),
             TrainingSpec(case.samples, keys, SEED, {}, device),
             Path(folder, "state"),
         )
-    return trained.history[-1]["loss"]
 
 
-def train_by_trl_adapters(base, case: Case, clock: Clock, device: str = "cpu") -> float:
-    rows = [case.samples[n].tokens.tolist() for step in case.steps for n in step]
-    lora = {"target_modules": TARGETS, **ADAPTERS}
-    history = train_by_trl(base, rows, lora, {"learning_rate": RATE}, [clock], device)
-    return history[-1]["train_loss"]
-
-
-def train_by_trl(
-    base,
-    rows: list[list[int]],
-    lora: dict[str, Any],
-    settings: dict[str, Any],
-    callbacks: list[TrainerCallback],
-    device: str = "cpu",
-) -> list[dict[str, float]]:
-    """Train one epoch over rows in the given order with LM-Harmony's published TRL settings; return the log."""
+def train_with_trl(base, case: Case, clock: Clock, device: str) -> None:
+    """Train with TRL in the published settings of LM-Harmony, on the same samples in the same order."""
     from peft import LoraConfig
     from torch.utils.data import SequentialSampler
     from trl import SFTConfig, SFTTrainer
 
-    class InThisOrder(SFTTrainer):
+    class SequentialTrainer(SFTTrainer):
         def _get_train_sampler(self, dataset=None):
             return SequentialSampler(self.train_dataset)
 
-    defaults = {"lr_scheduler_type": "constant", "weight_decay": 0.01, "max_length": LONGEST}
+    rows = [case.samples[n].tokens.tolist() for step in case.steps for n in step]
     with tempfile.TemporaryDirectory() as folder:
-        trainer = InThisOrder(
+        trainer = SequentialTrainer(
             copy.deepcopy(base),
             SFTConfig(
-                output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
+                output_dir=folder, per_device_train_batch_size=BATCH_SIZE, num_train_epochs=1,
                 packing=False, save_strategy="no", report_to=[], use_cpu=device == "cpu",
                 bf16=get_precision(base) == "bfloat16", activation_checkpointing=False, disable_tqdm=True,
-                **defaults | settings,
+                lr_scheduler_type="constant", learning_rate=LEARNING_RATE, weight_decay=0.01,
+                max_length=MAX_LENGTH,
             ),
             train_dataset=Dataset.from_list([{"input_ids": row} for row in rows]),
             processing_class=_make_tokenizer(),
-            peft_config=LoraConfig(task_type="CAUSAL_LM", **lora),
-            callbacks=callbacks,
+            peft_config=LoraConfig(task_type="CAUSAL_LM", target_modules=TARGET_MODULES, **LORA),
+            callbacks=[clock],
         )  # fmt: skip
         trainer.remove_callback(PrinterCallback)
         trainer.train()
-    return trainer.state.log_history
 
 
-@contextmanager
-def _add_callback(clock: Clock) -> Iterator[None]:
-    real: Callable = PackedTrainer.__init__
+def _time_trainer(clock: Clock) -> AbstractContextManager:
+    """Add the clock to the callbacks of each PackedTrainer built in the context."""
+    real_init: Callable = PackedTrainer.__init__
 
     def init(self, *args, callbacks, **kwargs):
-        real(self, *args, callbacks=[*callbacks, clock], **kwargs)
+        real_init(self, *args, callbacks=[*callbacks, clock], **kwargs)
 
-    with _replace_attribute(PackedTrainer, "__init__", init):
-        yield
-
-
-@contextmanager
-def _replace_attribute(owner: type, name: str, value: Callable) -> Iterator[None]:
-    real = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, real)
+    return patch.object(PackedTrainer, "__init__", init)
 
 
 def _make_tokenizer():
@@ -216,7 +192,7 @@ def measure(base, case: Case, rounds: int, device: str = "cpu") -> None:
     speeds: dict[str, list[float]] = {"TRL": [], "ours": []}
     for _ in range(rounds):
         per_second = {}
-        for name, run in (("TRL", train_by_trl_adapters), ("ours", train_by_ours)):
+        for name, run in (("TRL", train_with_trl), ("ours", train_with_chorus)):
             clock = Clock()
             with redirect_stdout(StringIO()):
                 run(base, case, clock, device)

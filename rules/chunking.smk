@@ -56,7 +56,7 @@ rule verify_chunked:
         compute_threads=SETTINGS.compute.threads,
         request=build_verify_request(SETTINGS).to_params(),
     script:
-        "../workflow_scripts/evaluation/parity.py"
+        "../workflow_scripts/evaluation/verify_chunked.py"
 
 
 rule measure_perplexity:
@@ -140,7 +140,7 @@ rule measure_latency:
         compute_threads=SETTINGS.compute.threads,
         request=lambda wildcards: build_latency_request(SETTINGS, wildcards.model).to_params(),
     script:
-        "../workflow_scripts/evaluation/plan_latency.py"
+        "../workflow_scripts/evaluation/measure_latency.py"
 
 
 rule chunking_plans:

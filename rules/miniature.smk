@@ -5,7 +5,7 @@ from workflow_scripts.miniature import catalogue
 
 
 rule build_world:
-    """Generate the datasets of the demo, and bring the models that the repository ships."""
+    """Generate the datasets of the demo, and copy the models that the repository ships."""
     output:
         datasets=INPUTS.list_datasets(catalogue.DATASETS),
         models=[
@@ -24,6 +24,6 @@ rule build_world:
         arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
         # These files have the digests of all shipped files. As rule inputs, they would be compared by modification
         # time and by the path of the repository.
-        made=[hash_file(catalogue.SHIPPED / name / catalogue.MADE) for name in catalogue.MODELS],
+        facts=[hash_file(catalogue.SHIPPED / name / catalogue.FACTS) for name in catalogue.MODELS],
     script:
         "../workflow_scripts/miniature/build.py"

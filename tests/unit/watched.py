@@ -7,7 +7,7 @@ import torch
 from lm_eval.models.huggingface import HFLM
 
 from tests.tiny_models import make_tiny_model
-from tests.unit.evaluation.drawn import fresh_seed
+from tests.unit.evaluation.random_requests import fresh_seed
 
 _PIECES = [
     "the",

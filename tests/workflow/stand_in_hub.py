@@ -14,7 +14,7 @@ from tests.unit.hub.fake_hub import FakeHub
 from tests.workflow.snakemake import ROOT
 from workflow_scripts.hub.manifest import MANIFEST
 from workflow_scripts.miniature.build import build_world
-from workflow_scripts.miniature.shipped import place
+from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.settings.tables import ModelRow, read_table
 
 ITEMS = 8  # test items per dataset
@@ -48,7 +48,7 @@ def _build_repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]
             name = card.parent.relative_to(folder / "datasets").as_posix()
             repositories["dataset", name] = _read(card.parent), "mit"
         for name, shipped in STAND_INS.items():
-            place(folder, shipped)
+            copy_model(folder, shipped)
             model = folder / "models/miniature" / shipped
             _stretch(model, rows[name].layers)
             if name == WITHOUT_TEMPLATE:

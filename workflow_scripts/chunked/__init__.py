@@ -4,7 +4,7 @@
     model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chunking"
 
 `configuration.ChunkingKeys` is their config. `modeling.ChunkedForCausalLM` is the model; `layer_order.PlannedLayers`
-runs the layers of a plan as a loop or fused (`depth`, `stacked`), and `wrapper` holds the added parameters.
+runs the layers of a plan as a loop or fused (`fused_layer`, `stacked`), and `wrapper` holds the added parameters.
 `ChunkedForCausalLM.spread` distributes chunks over several devices. `python -m workflow_scripts.chunked <module>` runs
 another program with chunked models registered.
 """

@@ -54,11 +54,11 @@ class ChunkingKeys(PreTrainedConfig):
 
     def plan(self) -> ChunkPlan:
         # Published checkpoints have num_chunks 2 in every mode, but only these two modes use it.
-        reads_chunks = self.chunking_mode.endswith(BOTH_SIDES) or self.num_layers_per_chunk == 0
+        uses_num_chunks = self.chunking_mode.endswith(BOTH_SIDES) or self.num_layers_per_chunk == 0
         return chunk_plan(
             self.num_hidden_layers,
             self.chunking_mode,
             self.num_layers_per_chunk,
-            self.num_chunks if reads_chunks else None,
+            self.num_chunks if uses_num_chunks else None,
             self.layers_to_prune if self.chunking_mode == "prune" else None,
         )

@@ -38,5 +38,7 @@ def compute_hidden_loss(teacher: list[Tensor], student: list[Tensor], rows: Tens
 
 def compute_logits_loss(teacher: Tensor, student: Tensor, temperature: float) -> Tensor:
     """Compute KL(teacher || student) at a temperature, times the temperature squared, summed over rows."""
-    logs = (F.log_softmax(logits.float() / temperature, dim=-1) for logits in (student, teacher))
-    return F.kl_div(*logs, log_target=True, reduction="sum") * temperature**2
+    logprobs = (
+        F.log_softmax(logits.float() / temperature, dim=-1) for logits in (student, teacher)
+    )
+    return F.kl_div(*logprobs, log_target=True, reduction="sum") * temperature**2

@@ -13,6 +13,7 @@ from torch import nn
 from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
+from workflow_scripts.chunked.blockwise_loss import BlockwiseLoss
 from workflow_scripts.chunked.configuration import ChunkingKeys
 from workflow_scripts.chunked.distillation import (
     compute_hidden_loss,
@@ -20,11 +21,10 @@ from workflow_scripts.chunked.distillation import (
     disable_adapters,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
-from workflow_scripts.chunked.pieces import SumInPieces
 from workflow_scripts.chunked.published import (
+    drop_renamings,
     get_renamings,
-    keep_own_names,
-    refuse_other_weights,
+    refuse_mismatched_weights,
 )
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
@@ -44,16 +44,16 @@ class _Chunked(PreTrainedModel):
 
     @staticmethod
     def _finalize_model_loading(model, load_config, info):
-        keep_own_names(model)
+        drop_renamings(model)
         folder = load_config.pretrained_model_name_or_path
         info = PreTrainedModel._finalize_model_loading(model, load_config, info)
-        refuse_other_weights(model, info, folder)
+        refuse_mismatched_weights(model, info, folder)
         return info
 
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if start := getattr(module, "start", None):
-            start(module.weight)
+        if weight_init := getattr(module, "weight_init", None):
+            weight_init(module.weight)
 
 
 class ChunkedModel(_Chunked):
@@ -64,19 +64,21 @@ class ChunkedModel(_Chunked):
     def __init__(self, config: ChunkingKeys):
         super().__init__(config)
         plan = config.plan()
-        used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
+        used_layers = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
         if config.distillation or config.logits_distillation:  # the teacher runs all layers
-            used = set(range(len(self.layers)))
+            used_layers = set(range(len(self.layers)))
         # A pruned layer becomes an Identity, so that the other layers keep their names.
-        layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
-        pruned = [str(n) for n in range(len(layers)) if n not in used]
+        layers = [
+            layer if n in used_layers else nn.Identity() for n, layer in enumerate(self.layers)
+        ]
+        pruned = [str(n) for n in range(len(layers)) if n not in used_layers]
         if pruned:
             self._keys_to_ignore_on_load_unexpected = [rf"layers\.({'|'.join(pruned)})\."]
         self.layers = PlannedLayers(layers, self)
-        types = set(getattr(config, "layer_types", None) or ["full_attention"])
-        if types != {"full_attention"} and plan.start != tuple(range(len(layers))):
+        layer_types = set(getattr(config, "layer_types", None) or ["full_attention"])
+        if layer_types != {"full_attention"} and plan.start != tuple(range(len(layers))):
             raise UserError(
-                f"layer_types has {', '.join(sorted(types))}; expected full_attention in all layers,"
+                f"layer_types has {', '.join(sorted(layer_types))}; expected full_attention in all layers,"
                 " because the layers of a chunk share one attention call (set use_sliding_window to"
                 " false)."
             )
@@ -104,7 +106,8 @@ class ChunkedForCausalLM(_Chunked):
     """A mixin that precedes a base language model class."""
 
     generation_config_class = _GenerationConfig
-    max_logits = 1 << 24  # of the student or the teacher in memory while distilling
+    # Maximum number of logits of the student, and of the teacher, in memory while distilling.
+    max_logits = 1 << 24
 
     def __init__(self, config: ChunkingKeys):
         PreTrainedModel.__init__(self, config)  # the base class would build the plain model
@@ -146,59 +149,64 @@ class ChunkedForCausalLM(_Chunked):
             return super().forward(
                 **inputs, past_key_values=past_key_values, labels=labels, **kwargs
             )
-        items = kwargs.pop("num_items_in_batch", None)
+        num_items = kwargs.pop("num_items_in_batch", None)
         # The target of each position over all rows; the last position of a row has no target.
         targets = F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
-        items = (targets != -100).sum() if items is None else items
-        loss = self._distil(inputs, kwargs | {"use_cache": False}, targets)
-        return CausalLMOutputWithPast(loss=loss / items)
+        num_items = (targets != -100).sum() if num_items is None else num_items
+        loss = self._compute_distillation_loss(inputs, kwargs | {"use_cache": False}, targets)
+        return CausalLMOutputWithPast(loss=loss / num_items)
 
-    def _distil(self, inputs, options, targets) -> torch.Tensor:
+    def _compute_distillation_loss(self, inputs, options, targets) -> torch.Tensor:
         """Return the sum of the language model's loss and the distillation losses.
 
-        The logits of teacher and student are computed in pieces and not returned.
+        The logits of teacher and student are computed in blocks of positions and not returned.
         """
-        keys, layers = self.config, self.model.layers
-        is_published = keys.distillation_loss == "published"
-        rows = (targets != -100).nonzero()[:, 0]
+        config, layers = self.config, self.model.layers
+        is_published = config.distillation_loss == "published"
+        positions = (targets != -100).nonzero()[:, 0]
         weight = 1.0
         if is_published:
-            # A published loss is a mean over all rows. Here losses are summed over labels and divided by the labels of
-            # the step, so the mean is weighted by the number of labels.
-            weight = len(rows) / max(1, len(targets))
-            rows = torch.arange(len(targets), device=targets.device)
-        with layers.record_states() as student:
-            states = self._get_states(inputs, options, rows)
+            # A published loss is a mean over all positions. Here losses are summed over labels and divided by the
+            # labels of the step, so the mean is weighted by the number of labels.
+            weight = len(positions) / max(1, len(targets))
+            positions = torch.arange(len(targets), device=targets.device)
+        with layers.record_states() as student_states:
+            student_output = self._compute_output(inputs, options, positions)
         with (
             torch.no_grad(),
             nullcontext() if is_published else disable_adapters(self.model),
-            layers.record_states(unchunked=True) as teacher,
+            layers.record_states(unchunked=True) as teacher_states,
         ):
-            teacher_states = self._get_states(inputs, options, rows)
+            teacher_output = self._compute_output(inputs, options, positions)
         hidden_loss = 0.0
-        if keys.distillation:
+        if config.distillation:
+            # The states after the chunks and after each layer of the shared end.
             count, scale = len(layers.plan.end) + 1, 1.0
             if is_published:
-                student[-1], teacher[-1] = states[None], teacher_states[None]  # normalised
-                scale = count / (len(teacher) + 1)
-            hidden = compute_hidden_loss(teacher[-count:], student[-count:], rows)
-            hidden_loss = weight * scale * hidden
+                # The published loss compares the last states after the final norm.
+                student_states[-1], teacher_states[-1] = student_output[None], teacher_output[None]
+                scale = count / (len(teacher_states) + 1)
+            loss = compute_hidden_loss(teacher_states[-count:], student_states[-count:], positions)
+            hidden_loss = weight * scale * loss
 
-        def compute_losses(hidden, targets, teacher_hidden):
-            logits = self.lm_head(hidden)
-            pieces = [F.cross_entropy(logits.float(), targets, reduction="sum")]
-            if keys.logits_distillation:
+        def compute_losses(student_block, target_block, teacher_block):
+            logits = self.lm_head(student_block)
+            losses = [F.cross_entropy(logits.float(), target_block, reduction="sum")]
+            if config.logits_distillation:
                 with torch.no_grad():
-                    teacher_logits = self.lm_head(teacher_hidden)
-                loss = compute_logits_loss(teacher_logits, logits, keys.temperature)
-                pieces.append(weight * loss)
-            return pieces
+                    teacher_logits = self.lm_head(teacher_block)
+                loss = compute_logits_loss(teacher_logits, logits, config.temperature)
+                losses.append(weight * loss)
+            return losses
 
-        rows_at_once = max(1, self.max_logits // keys.vocab_size)
+        rows_per_block = max(1, self.max_logits // config.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
-        others = [targets[rows], teacher_states]
-        total = SumInPieces.apply(compute_losses, states, others, rows_at_once, *trained)
+        others = [targets[positions], teacher_output]
+        total = BlockwiseLoss.apply(
+            compute_losses, student_output, others, rows_per_block, *trained
+        )
         return total + hidden_loss
 
-    def _get_states(self, inputs, options, rows) -> torch.Tensor:
-        return self.model(**inputs, **options).last_hidden_state.flatten(0, 1)[rows]
+    def _compute_output(self, inputs, options, positions) -> torch.Tensor:
+        """Return the last hidden states, after the final norm, at the given positions of all rows."""
+        return self.model(**inputs, **options).last_hidden_state.flatten(0, 1)[positions]

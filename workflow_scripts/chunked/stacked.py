@@ -11,19 +11,19 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 
-class _Join(torch.autograd.Function):
-    """The stack as a function of its parameters; the forward pass copies nothing."""
+class _ConnectToParameters(torch.autograd.Function):
+    """The stack as a function of its parameters, so that they get gradients; the forward pass copies nothing."""
 
     @staticmethod
-    def forward(ctx, stack: Tensor, parameters_per_chunk: int, *parameters: Tensor) -> Tensor:
-        ctx.rows = [parameter.shape[0] for parameter in parameters[:parameters_per_chunk]]
+    def forward(ctx, stack: Tensor, rows: list[int], *parameters: Tensor) -> Tensor:
+        ctx.rows = rows
         return stack.detach()
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        pieces = [piece for chunk in grad for piece in chunk.split(ctx.rows)]
+        gradients = [gradient for group in grad for gradient in group.split(ctx.rows)]
         needs = ctx.needs_input_grad[2:]
-        return None, None, *(p if need else None for p, need in zip(pieces, needs, strict=True))
+        return None, None, *(g if need else None for g, need in zip(gradients, needs, strict=True))
 
 
 class BatchedProduct(torch.autograd.Function):
@@ -41,10 +41,10 @@ class BatchedProduct(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, grad: Tensor):
         x, weight = ctx.saved_tensors
-        for_x, for_weight = ctx.needs_input_grad
+        needs_x, needs_weight = ctx.needs_input_grad
         return (
-            torch.bmm(grad, weight) if for_x else None,
-            torch.bmm(grad.mT, x) if for_weight else None,
+            torch.bmm(grad, weight) if needs_x else None,
+            torch.bmm(grad.mT, x) if needs_weight else None,
         )
 
 
@@ -53,22 +53,21 @@ class Stack:
 
     def __init__(self, groups: list[list[nn.Parameter]]):
         """Move the data of the parameters, in order, to one new storage; the parameter objects stay the same."""
-        self.per_chunk = len(groups[0])
         self.parameters = [parameter for group in groups for parameter in group]
+        self.rows = [parameter.shape[0] for parameter in groups[0]]
         first = groups[0][0]
-        sizes = [parameter.shape[0] for parameter in groups[0]]
         # The first forward may run in inference_mode, but the weights must not become inference tensors.
         with torch.inference_mode(False), torch.no_grad():
-            self.storage = first.new_empty((len(groups), sum(sizes), *first.shape[1:]))
-            for chunk, group in zip(self.storage, groups, strict=True):
-                for parameter, piece in zip(group, chunk.split(sizes), strict=True):
-                    piece.copy_(parameter.data)
-                    parameter.data = piece
+            self.storage = first.new_empty((len(groups), sum(self.rows), *first.shape[1:]))
+            for storage, group in zip(self.storage, groups, strict=True):
+                for parameter, view in zip(group, storage.split(self.rows), strict=True):
+                    view.copy_(parameter.data)
+                    parameter.data = view
 
-    def join(self) -> Tensor:
+    def get_tensor(self) -> Tensor:
         """Return the stack, connected to its parameters in autograd if they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
-            return _Join.apply(self.storage, self.per_chunk, *self.parameters)
+            return _ConnectToParameters.apply(self.storage, self.rows, *self.parameters)
         return self.storage
 
 
@@ -80,14 +79,15 @@ class Norm:
         self.weight = Stack([[module.weight for module in group] for group in groups])
 
     def __call__(self, x: Tensor) -> Tensor:
-        weight = self.weight.join()
+        weight = self.weight.get_tensor()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
         # On a CPU, F.rms_norm runs a dozen kernels.
-        wide = x.float()
-        norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
-        return (wide * torch.rsqrt(norm.square() / x.shape[-1] + self.eps)).to(x.dtype) * weight
+        x_float32 = x.float()
+        norm = torch.linalg.vector_norm(x_float32, dim=-1, keepdim=True)
+        scale = torch.rsqrt(norm.square() / x.shape[-1] + self.eps)
+        return (x_float32 * scale).to(x.dtype) * weight
 
 
 class Projection:
@@ -99,10 +99,10 @@ class Projection:
         if groups[0][0].bias is not None:
             self.bias = Stack([[layer.bias for layer in group] for group in groups])
 
-    def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
-        """Return the products, added to `onto` if given."""
-        weight = self.weight.join()
-        bias = None if self.bias is None else self.bias.join()
+    def __call__(self, x: Tensor, residual: Tensor | None = None) -> Tensor:
+        """Return the outputs of the layers, added to `residual` if given."""
+        weight = self.weight.get_tensor()
+        bias = None if self.bias is None else self.bias.get_tensor()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
         if len(weight) == 1:
             out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
@@ -115,11 +115,13 @@ class Projection:
                 out = out + bias.unsqueeze(1).to(out.dtype)
         elif bias is not None:
             out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
-        elif onto is not None and not casts:  # autocast would also lower the precision of `onto`
-            return torch.baddbmm(onto, x, weight.mT)
+        elif (
+            residual is not None and not casts
+        ):  # autocast would also lower the precision of `residual`
+            return torch.baddbmm(residual, x, weight.mT)
         else:
             out = torch.bmm(x, weight.mT)
-        return out if onto is None else out + onto
+        return out if residual is None else out + residual
 
 
 class StalenessCheck:
@@ -129,7 +131,7 @@ class StalenessCheck:
         modules = list(model.modules())
         self._children = [module._modules for module in modules]
         self._parameters = [module._parameters for module in modules]
-        self._built = self._describe()
+        self._initial = self._describe()
 
     def _describe(self) -> tuple[list, list[int]]:
         """List child modules and parameter addresses; runs at each forward, so it avoids a call per module."""
@@ -143,7 +145,7 @@ class StalenessCheck:
         return children, addresses
 
     def is_fresh(self) -> bool:
-        return self._describe() == self._built
+        return self._describe() == self._initial
 
 
 def has_hooks(module: nn.Module) -> bool:

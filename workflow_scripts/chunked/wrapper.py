@@ -2,7 +2,8 @@
 
 `model.wrapped_chunk_layers` holds only these: the base model's layers keep their names, and this module can be
 trained or saved separately. An adapter is initialised as the identity, the mlp as its base; as published, with
-`adapter_init` normal and without a base, they are random. A layer's `start` initialises its weight.
+`adapter_init` normal and without a base, they are random. A linear layer's `weight_init`, if it has one, replaces the
+base model's initialisation of its weight.
 """
 
 import torch
@@ -22,7 +23,7 @@ class ChunkAdapter(nn.Module):
         self.up_proj = nn.Linear(config.hidden_size, inner, bias=False)
         self.down_proj = nn.Linear(inner, config.hidden_size, bias=False)
         if config.adapter_init == "identity":
-            self.down_proj.start = init.zeros_
+            self.down_proj.weight_init = init.zeros_
         self.act_fn = ACT2FN[config.hidden_act]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -44,25 +45,27 @@ class MlpAggregation(nn.Module):
         self.up_proj = nn.Linear(hidden, inner, bias=False)
         self.down_proj = nn.Linear(inner, hidden, bias=False)
         if self.base != "none":
-            self.proj.start = _init_mean
-            self.down_proj.start = init.zeros_
+            self.proj.weight_init = _init_mean
+            self.down_proj.weight_init = init.zeros_
         self.act_fn = ACT2FN[config.hidden_act]
 
-    def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
+    def forward(self, outputs: Tensor, chunk_input: Tensor) -> Tensor:
         x = self.proj(torch.cat(tuple(outputs), dim=-1))
         x = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
-        return x if self.base == "none" else aggregate(self.base, outputs, shared) + x
+        return x if self.base == "none" else aggregate(self.base, outputs, chunk_input) + x
 
 
 def _init_mean(weight: Tensor) -> None:
-    hidden, wide = weight.shape
-    init.copy_(weight, torch.eye(hidden).repeat(1, wide // hidden) * (hidden / wide))
+    """Initialise the weight so that the layer computes the mean of the concatenated chunks."""
+    hidden, concatenated = weight.shape
+    chunks = concatenated // hidden
+    init.copy_(weight, torch.eye(hidden).repeat(1, chunks) * (hidden / concatenated))
 
 
-def aggregate(mode: str, outputs: Tensor, shared: Tensor) -> Tensor:
-    """Aggregate without parameters: the mean, the last, or the shared input plus the sum of the chunks' changes."""
+def aggregate(mode: str, outputs: Tensor, chunk_input: Tensor) -> Tensor:
+    """Aggregate without parameters: the mean, the last, or (residual) the input plus the sum of the chunks' changes."""
     if mode == "residual":
-        return outputs.sum(0) - (len(outputs) - 1) * shared
+        return outputs.sum(0) - (len(outputs) - 1) * chunk_input
     return outputs.mean(0) if mode == "mean" else outputs[-1]
 
 
@@ -79,8 +82,8 @@ class WrappedChunkLayers(nn.Module):
         if self.mode == "mlp":
             self.aggregation = MlpAggregation(config, len(plan.chunks))
 
-    def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
+    def forward(self, outputs: Tensor, chunk_input: Tensor) -> Tensor:
         """Aggregate the outputs of the chunks (first dimension) to one hidden state."""
         if self.aggregation is not None:
-            return self.aggregation(outputs, shared)
-        return aggregate(self.mode, outputs, shared)
+            return self.aggregation(outputs, chunk_input)
+        return aggregate(self.mode, outputs, chunk_input)

@@ -11,20 +11,24 @@ import numpy as np
 
 from workflow_scripts.hub.tasks import get_question_and_answers
 
-CANDIDATES = 20  # fixed answers to try: the most frequent correct ones, if the choices vary by item
-RANDOM_DRAWS = 200  # for metrics that are not a mean over items
+# Fixed answers to try: the most frequent correct ones, if the choices vary by item.
+_NUM_CANDIDATES = 20
+_NUM_RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 
 
 @dataclass(frozen=True)
 class Baseline:
     """The score of each fixed answer, and the mean score of random answers."""
 
-    constants: dict[str, float]
+    constants: dict[str, float]  # scores by fixed answer
     chance: float | None
 
     @property
     def best_constant(self) -> float | None:
         return max(self.constants.values(), default=None)
+
+
+NO_BASELINE = Baseline(constants={}, chance=None)
 
 
 def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
@@ -37,20 +41,20 @@ def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str]
         result = _compute_choice_baselines(task, docs, seed)
     elif task.OUTPUT_TYPE == "generate_until":
         result = _compute_generation_baselines(task, docs)
-    better = task.higher_is_better()
-    return {key: baseline for key, baseline in result.items() if better.get(key[0], True)}
+    higher_is_better = task.higher_is_better()
+    return {key: baseline for key, baseline in result.items() if higher_is_better.get(key[0], True)}
 
 
-def average(members: list[Baseline], weights: np.ndarray) -> Baseline:
-    """Average baselines over several tasks; a fixed answer is the same for all tasks."""
-    shared = set.intersection(*(set(member.constants) for member in members))
-    chances = [member.chance for member in members if member.chance is not None]
+def average_baselines(baselines: list[Baseline], weights: np.ndarray) -> Baseline:
+    """Average the baselines of several tasks; the answers are those that all tasks have."""
+    shared_answers = set.intersection(*(set(baseline.constants) for baseline in baselines))
+    chances = [baseline.chance for baseline in baselines if baseline.chance is not None]
     return Baseline(
         {
-            text: float(np.dot(weights, [member.constants[text] for member in members]))
-            for text in sorted(shared)
+            answer: float(np.dot(weights, [baseline.constants[answer] for baseline in baselines]))
+            for answer in sorted(shared_answers)
         },
-        float(np.dot(weights, chances)) if len(chances) == len(members) else None,
+        float(np.dot(weights, chances)) if len(chances) == len(baselines) else None,
     )
 
 
@@ -69,10 +73,10 @@ def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[s
     # If all items have the same choices, try these; else try the most frequent correct answers.
     candidates = list(dict.fromkeys(choices[0]))
     if any(texts != choices[0] for texts in choices):
-        right = [texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True)]
-        candidates = [text for text, _ in Counter(right).most_common(CANDIDATES)]
+        gold = [texts[get_gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True)]
+        candidates = [text for text, _ in Counter(gold).most_common(_NUM_CANDIDATES)]
     rng = np.random.default_rng(seed)
-    draws = [[int(rng.integers(len(row))) for row in scores] for _ in range(RANDOM_DRAWS)]
+    draws = [[int(rng.integers(len(row))) for row in scores] for _ in range(_NUM_RANDOM_DRAWS)]
     result = {}
     for metric in scores[0][0]:
         aggregate = task.aggregation()[metric]
@@ -114,17 +118,17 @@ def _compute_generation_baselines(task, docs: list[dict]) -> dict[tuple[str, str
         ensemble.apply(targets)
         answers = Counter(target.filtered_resps[ensemble.name] for target in targets)
         constants: dict[str, dict[str, float]] = defaultdict(dict)
-        for answer, _ in answers.most_common(CANDIDATES):
-            results = [task.process_results(doc, [answer]) for doc in docs]
-            for metric in results[0]:
-                values = [result[metric] for result in results]
+        for answer, _ in answers.most_common(_NUM_CANDIDATES):
+            scores = [task.process_results(doc, [answer]) for doc in docs]
+            for metric in scores[0]:
+                values = [score[metric] for score in scores]
                 constants[metric][answer] = float(task.aggregation()[metric](values))
         for metric, by_answer in constants.items():
             result[metric, ensemble.name] = Baseline(by_answer, None)
     return result
 
 
-def gold_index(task, doc: dict) -> int:
+def get_gold_index(task, doc: dict) -> int:
     """Return the index of the correct choice, or of the first if several are correct."""
     gold = task.doc_to_text(doc) if task.multiple_input else task.doc_to_target(doc)
     if isinstance(gold, list):

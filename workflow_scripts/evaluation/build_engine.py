@@ -1,4 +1,4 @@
-"""Choose the engine that runs a model: the prefix-sharing engine, or a server."""
+"""Build the engine that runs a model: the prefix-sharing engine, or the client of a server."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.served import ServedModel
 
 
-def build_engine(loaded: LoadedModel, scored_items: ScoreCache | None = None):
-    """Build the engine that runs a loaded model; `scored_items` stores answers so that a killed job can resume."""
+def build_engine(loaded: LoadedModel, score_cache: ScoreCache | None = None):
+    """Build the engine of a loaded model; `score_cache` stores its answers so that a killed job can resume."""
     engine: Any
     if isinstance(loaded.model, ServedModel):
         from workflow_scripts.evaluation.served import ServedEngine
@@ -18,6 +18,6 @@ def build_engine(loaded: LoadedModel, scored_items: ScoreCache | None = None):
         from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 
         engine = PrefixEngine(loaded.model)
-    if scored_items:
-        engine.look_up = scored_items.look_up
+    if score_cache:
+        engine.look_up_answers = score_cache.look_up_answers
     return engine

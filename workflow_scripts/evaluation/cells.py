@@ -15,6 +15,8 @@ from workflow_scripts.settings.settings import Settings
 
 
 class TaskRequest(JobParams):
+    """One task of a job: lm-eval's task, its primary metric, and how much of it is evaluated."""
+
     harness_task: str
     metric: str
     dataset: str
@@ -24,6 +26,8 @@ class TaskRequest(JobParams):
 
 
 class CellsRequest(JobParams):
+    """All parameters of a job that the records of its cells depend on."""
+
     study: Study
     protocol: Protocol
     tasks: dict[str, TaskRequest]  # by their names in the tasks table
@@ -31,13 +35,12 @@ class CellsRequest(JobParams):
     compute: Compute | RowCompute
     chat_template: bool = False
     draws: Draws = "own"
-    max_items_per_member: bool = (
-        False  # apply the limit to each member of a group, not to the group
-    )
+    # Limit the items of each member of a group, not of the group.
+    max_items_per_member: bool = False
     recipe: TaskRecipe | None = None  # of the training before the test
     base: str | None = None  # for delta weights: the folder of the base model in the hub folder
 
-    def cells(self) -> dict[str, Self]:
+    def split(self) -> dict[str, Self]:
         """Split the request into one request per cell, keyed by the name of the cell's record."""
         return {
             cell: self.model_copy(update={"tasks": {name: task}, "seeds": (seed,)})
@@ -57,7 +60,7 @@ class CellsRequest(JobParams):
         (seed,) = self.seeds
         return seed
 
-    def base_manifest(self, model: Path) -> Path | None:
+    def get_base_manifest(self, model: Path) -> Path | None:
         """Return the manifest of the base of delta weights, in the same hub folder as `model`, if any."""
         return model.parents[2] / self.base / model.name if self.base else None
 
@@ -66,16 +69,18 @@ class CellsRequest(JobParams):
         return list(dict.fromkeys(task.dataset for task in self.tasks.values()))
 
 
-def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
+def build_harmony_cells(
+    settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
+) -> CellsRequest:
+    """Build the request of a model of the Harmony grid on a batch of tasks."""
     harmony = settings.harmony
     shots = harmony.shots if protocol == "few_shot" else 0
-    request = {
-        name: _build_task(settings, name, None, shots, harmony.max_test_items) for name in tasks
-    }
     return CellsRequest(
         study="harmony",
         protocol=protocol,
-        tasks=request,
+        tasks={
+            name: _build_task(settings, name, None, shots, harmony.max_test_items) for name in tasks
+        },
         seeds=list_cell_seeds(settings, "harmony", protocol),
         compute=settings.compute,
         chat_template=harmony.chat_template,
@@ -122,6 +127,7 @@ def build_suite_cells(
 def _build_task(
     settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
 ) -> TaskRequest:
+    """Build the request of a task of the tasks table; without `metric`, of the table's metric."""
     row = settings.tasks[name]
     return TaskRequest(
         harness_task=row.harness_task,

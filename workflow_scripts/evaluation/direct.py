@@ -11,7 +11,7 @@ from workflow_scripts.evaluation.lm_eval_results import (
     collect_items,
     compute_task_metrics,
 )
-from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model, prepare_tasks
+from workflow_scripts.evaluation.lm_eval_run import build_language_model, prepare_tasks, run_lm_eval
 from workflow_scripts.evaluation.record_parts import describe_run
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
@@ -28,7 +28,7 @@ def evaluate_direct(
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
     """Evaluate a model without further training on a cell's task, and write the record and its items."""
-    base = request.base_manifest(manifest_path)
+    base = request.get_base_manifest(manifest_path)
     loaded = load(manifest_path, base=base, **request.compute.loading)
     return evaluate_loaded(loaded, hub, record_path, request, Recording())
 
@@ -49,15 +49,15 @@ def evaluate_loaded(
     """
     import torch
 
-    scored_items = ScoreCache.open_for_record(record_path, loaded, weights_sha256)
-    with scored_items, mirror(hub) as datasets, torch.inference_mode():
-        tasks, drawn = prepare_tasks(request)
-        lm = build_language_model(loaded, request, scored_items)
-        output = ask(lm, tasks, drawn, chat_template=request.chat_template)
+    score_cache = ScoreCache.open_for_record(record_path, loaded, weights_sha256)
+    with score_cache, mirror(hub) as datasets, torch.inference_mode():
+        tasks, indices = prepare_tasks(request)
+        lm = build_language_model(loaded, request, score_cache)
+        output = run_lm_eval(lm, tasks, indices, chat_template=request.chat_template)
     metrics = compute_task_metrics(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
     (dataset,) = datasets.values()
-    first = next(iter(tasks.values()))
+    first_task = next(iter(tasks.values()))
     return write_record(
         record_path,
         collect_items(tasks, output["samples"], request.task),
@@ -68,10 +68,10 @@ def evaluate_loaded(
             harness_version=list_package_versions()["lm_eval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
-            subset=first.config.dataset_name if len(tasks) == 1 else None,
-            split=first.config.test_split or first.config.validation_split,
-            shots=first.get_config("num_fewshot"),
-            version=str(first.VERSION),
+            subset=first_task.config.dataset_name if len(tasks) == 1 else None,
+            split=first_task.config.test_split or first_task.config.validation_split,
+            shots=first_task.get_config("num_fewshot"),
+            version=str(first_task.VERSION),
         ),
         metrics=metrics,
         training=training,
@@ -85,6 +85,6 @@ def evaluate_loaded(
             engine=lm.engine_used,
             chat_template=request.chat_template,
             max_items=request.task.max_test_items,
-            generation=first.config.generation_kwargs or {},
+            generation=first_task.config.generation_kwargs or {},
         ),
     )

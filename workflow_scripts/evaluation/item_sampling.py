@@ -7,15 +7,17 @@ from workflow_scripts.settings.harmony import Draws
 
 
 def permute_items(count: int, draws: Draws, seed: int, *names: str) -> np.ndarray:
-    """Return a permutation of `count` item indices; LM-Harmony resets the seed to 0 before each draw."""
+    """Return a permutation of `count` item indices, seeded by `names`; LM-Harmony resets the seed to 0 before each."""
     if draws == "published":
         return np.random.RandomState(0).permutation(count)
     return np.random.default_rng(derive_seed(seed, *names)).permutation(count)
 
 
-def draw_items(count: int, cap: int | None, draws: Draws, seed: int, *names: str) -> list[int]:
-    """Sample `cap` of `count` item indices, sorted; "published" keeps the order of the permutation."""
-    if cap is None or count <= cap:
+def draw_items(
+    count: int, max_items: int | None, draws: Draws, seed: int, *names: str
+) -> list[int]:
+    """Sample `max_items` of `count` item indices, sorted; "published" keeps the order of the permutation."""
+    if max_items is None or count <= max_items:
         return list(range(count))
-    drawn = permute_items(count, draws, seed, *names)[:cap].tolist()
-    return drawn if draws == "published" else sorted(drawn)
+    indices = permute_items(count, draws, seed, *names)[:max_items].tolist()
+    return indices if draws == "published" else sorted(indices)

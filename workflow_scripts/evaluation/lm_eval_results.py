@@ -4,7 +4,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,14 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.baselines import Baseline, average, compute_baselines, gold_index
+from workflow_scripts.evaluation.baselines import (
+    NO_BASELINE,
+    compute_baselines,
+    get_gold_index,
+)
 from workflow_scripts.evaluation.cells import TaskRequest
+from workflow_scripts.evaluation.group_metrics import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
-
-NO_BASELINE = Baseline(constants={}, chance=None)
 
 
 def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
@@ -28,34 +30,11 @@ def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class MetricWithBaseline:
-    """A metric of one task with its baseline."""
-
-    task: str
-    name: str
-    value: float
-    stderr: float | None
-    n: int
-    baseline: Baseline = NO_BASELINE
-
-    def to_metric(self, subset: str | None) -> Metric:
-        return Metric(
-            name=self.name,
-            subset=subset,
-            value=self.value,
-            stderr=self.stderr,
-            n=self.n,
-            best_constant=self.baseline.best_constant,
-            chance=self.baseline.chance,
-        )
-
-
 def compute_task_metrics(
     tasks: dict[str, Any], output: dict[str, Any], seed: int
 ) -> tuple[Metric, ...]:
     """Compute the metrics of a task; for a group, of each member, with the micro and macro average."""
-    measured = []
+    metrics = []
     for name, task in tasks.items():
         docs = list(
             {sample["doc_id"]: sample["doc"] for sample in output["samples"][name]}.values()
@@ -67,7 +46,7 @@ def compute_task_metrics(
             if not separator or metric.endswith("_stderr"):
                 continue
             stderr = results.get(f"{metric}_stderr,{filter_name}")
-            measured.append(
+            metrics.append(
                 MetricWithBaseline(
                     task=name,
                     name=metric_name(metric, filter_name),
@@ -78,30 +57,8 @@ def compute_task_metrics(
                 )
             )
     if len(tasks) == 1:
-        return tuple(metric.to_metric(None) for metric in measured)
-    return add_group_averages(measured)
-
-
-def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]:
-    """List the metrics of each member of a group, then the averages `<name>` (micro) and `<name>_macro`."""
-    rows = [metric.to_metric(metric.task) for metric in measured]
-    for name in dict.fromkeys(metric.name for metric in measured):
-        members = [metric for metric in measured if metric.name == name]
-        stderrs = [metric.stderr for metric in members]
-        sizes = np.array([metric.n for metric in members], dtype=float)
-        # Micro: equal weight per item. Macro: equal weight per member. The literature reports either.
-        for average_name, weights in ((name, sizes), (f"{name}_macro", np.ones(len(members)))):
-            share = weights / weights.sum()
-            mean = MetricWithBaseline(
-                task="",
-                name=average_name,
-                value=float(np.dot(share, [metric.value for metric in members])),
-                stderr=None if None in stderrs else float(np.linalg.norm(share * stderrs)),
-                n=int(sizes.sum()),
-                baseline=average([metric.baseline for metric in members], share),
-            )
-            rows.append(mean.to_metric(None))
-    return tuple(rows)
+        return tuple(metric.to_metric(None) for metric in metrics)
+    return add_group_averages(metrics)
 
 
 def collect_items(
@@ -115,24 +72,25 @@ def collect_items(
         by_doc = defaultdict(list)
         for sample in samples[name]:
             by_doc[sample["doc_id"]].append(sample)
-        for doc_id, filtered in by_doc.items():
-            first = filtered[0]
+        for doc_id, doc_samples in by_doc.items():
+            first = doc_samples[0]
             item = Item(
                 item=f"{name}/{doc_id}",
                 subset=name if len(tasks) > 1 else None,
                 cluster=hash_cluster(first["doc"], request.cluster),
                 prompt_sha256=first["prompt_hash"],
-                **_read_answer(task, filtered, request.metric),
+                **_build_answer_fields(task, doc_samples, request.metric),
             )
             items.append(item)
     return items
 
 
-def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, Any]:
-    first = filtered[0]
+def _build_answer_fields(task, doc_samples: list[dict], primary_metric: str) -> dict[str, Any]:
+    """Return the fields of an item that describe the answer, from lm-eval's samples of it, one per filter."""
+    first = doc_samples[0]
     scores = {
         metric_name(metric, sample["filter"]): float(sample[metric])
-        for sample in filtered
+        for sample in doc_samples
         for metric in sample["metrics"]
         if isinstance(sample[metric], bool | int | float | np.number)
     }
@@ -140,8 +98,8 @@ def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, A
     correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
     fields: dict[str, Any] = {"scores": scores, "correct": correct}
     if task.OUTPUT_TYPE == "generate_until":
-        names = [metric_name(sample["metrics"][0], sample["filter"]) for sample in filtered]
-        primary = filtered[names.index(primary_metric) if primary_metric in names else 0]
+        names = [metric_name(sample["metrics"][0], sample["filter"]) for sample in doc_samples]
+        primary = doc_samples[names.index(primary_metric) if primary_metric in names else 0]
         target = first["target"]
         return fields | {
             "gold": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
@@ -150,15 +108,15 @@ def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, A
         }
     if task.OUTPUT_TYPE != "multiple_choice":
         return fields | {"loglikelihoods": [float(first["filtered_resps"][0])]}
-    values = np.array([float(value) for value, _ in first["filtered_resps"]])
-    lengths = np.ones(len(values))
+    loglikelihoods = np.array([float(value) for value, _ in first["filtered_resps"]])
+    lengths = np.ones(len(loglikelihoods))
     if primary_metric == "acc_norm":
         lengths = np.array([len(text) for text in task.doc_to_choice(first["doc"])])
-    predicted = int(np.argmax(values / lengths))
-    fields |= {"prediction": str(predicted), "loglikelihoods": values.tolist()}
+    predicted = int(np.argmax(loglikelihoods / lengths))
+    fields |= {"prediction": str(predicted), "loglikelihoods": loglikelihoods.tolist()}
     # A task's own scoring function may accept several correct choices.
     if not callable(task.config.process_results):
-        gold = gold_index(task, first["doc"])
+        gold = get_gold_index(task, first["doc"])
         fields["gold"] = str(gold)
         if correct is None:  # a corpus-level metric, such as mcc
             fields["correct"] = predicted == gold

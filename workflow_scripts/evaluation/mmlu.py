@@ -24,7 +24,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Baseline
-from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
+from workflow_scripts.evaluation.group_metrics import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, describe_run
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache
@@ -37,7 +37,7 @@ from workflow_scripts.settings.mmlu import MmluPrompt
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")
 # HELM's normalisation makes it empty, so it scores at least as high as "A" under qem.
-PUNCTUATION = "."
+_PUNCTUATION = "."
 _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one on the hub
 
 
@@ -45,35 +45,36 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
     """Evaluate a checkpoint on all questions and write the record and its items."""
     recording, params = Recording(), MmluRequest.model_validate(request)
     loaded = load_model(model, **params.compute.loading)
-    scored_items = ScoreCache.open_for_record(record, loaded)
+    score_cache = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)
-    lm.engine.look_up = scored_items.look_up
-    with scored_items, mirror(get_hub_folder(data[0])) as datasets:
+    lm.engine.look_up_answers = score_cache.look_up_answers
+    with score_cache, mirror(get_hub_folder(data[0])) as datasets:
         tasks = load_subjects(params.prompt, params.shots)
         docs = [task.get_docs(params.max_items_per_subject) for task in tasks]
         responses = iter(run_questions(lm, list(chain.from_iterable(docs))))
     items: list[Item] = []
-    measured: list[MetricWithBaseline] = []
-    truncated = 0
+    subject_metrics: list[MetricWithBaseline] = []
+    num_truncated = 0
     for task, task_docs in zip(tasks, docs, strict=True):
         answers = [next(responses) for _ in task_docs]
         # A prompt is truncated if the prompt and one new token exceed the model's window.
-        truncated += sum(len(answer.input_tokens) + 1 > lm.max_length for answer in answers)
+        num_truncated += sum(len(answer.input_tokens) + 1 > lm.max_length for answer in answers)
         scores = {
             metric.metric_name: compute_scores(metric, task_docs, answers)
             for metric in task.metrics
         }
-        measured += [
+        subject_metrics += [
             build_subject_metric(metric, task, task_docs, scores[metric.metric_name])
             for metric in task.metrics
         ]
         for index in sorted(range(len(task_docs)), key=lambda index: int(task_docs[index].id)):
             doc = task_docs[index]
             prompt = lm.prompt_manager.prepare_prompt(doc)
-            row = {name: values[index] for name, values in scores.items()}
-            items.append(build_item(get_subject(task.name), doc, prompt, answers[index], row))
+            item_scores = {name: values[index] for name, values in scores.items()}
+            subject = get_subject(task.name)
+            items.append(build_item(subject, doc, prompt, answers[index], item_scores))
     (dataset,) = datasets.values()
-    first = tasks[0]
+    first_task = tasks[0]
     write_record(
         record,
         items,
@@ -84,9 +85,9 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
             harness_version=list_package_versions()["lighteval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
-            split=first.evaluation_split[0],
+            split=first_task.evaluation_split[0],
             shots=params.shots,
-            version=str(first.version),
+            version=str(first_task.version),
         ),
         **describe_run(
             "few_shot",
@@ -98,24 +99,24 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
             engine=lm.engine.description,
             max_items=params.max_items_per_subject,
             generation={
-                "max_new_tokens": first.generation_size,
-                "until": list(first.stop_sequence),
+                "max_new_tokens": first_task.generation_size,
+                "until": list(first_task.stop_sequence),
                 "do_sample": False,
             },
         ),
         metrics=(
-            *add_group_averages(measured),
+            *add_group_averages(subject_metrics),
             *(
                 build_metric(name, count / len(items), len(items))
                 for name, count in (
                     ("format_met", sum(bool(item.format_met) for item in items)),
                     ("empty_answers", sum(not item.prediction for item in items)),
-                    ("truncated_prompts", truncated),
+                    ("truncated_prompts", num_truncated),
                 )
             ),
         ),
     )
-    scored_items.path.unlink()
+    score_cache.path.unlink()
 
 
 def build_subject_metric(
@@ -154,9 +155,9 @@ def build_lighteval_model(loaded: LoadedModel, folder: Path) -> Any:
 
 def run_questions(model: Any, docs: list[Any]) -> list[Any]:
     """Return a response per question, with the generated answer and the log-likelihoods of the letters."""
-    generated = model.greedy_until(docs)
+    answers = model.greedy_until(docs)
     responses = model.loglikelihood(docs)
-    for response, answer in zip(responses, generated, strict=True):
+    for response, answer in zip(responses, answers, strict=True):
         response.text = answer.text
     return responses
 
@@ -218,7 +219,7 @@ def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
     from lighteval.models.model_output import ModelResponse
 
     scores = {}
-    for text in LETTERS if metric.metric_name == "acc" else (*LETTERS, PUNCTUATION):
+    for text in LETTERS if metric.metric_name == "acc" else (*LETTERS, _PUNCTUATION):
         logprobs = [0.0 if letter == text else -1e9 for letter in LETTERS]
         response = ModelResponse(text=[text], logprobs=logprobs)
         scores[text] = compute_scores(metric, docs, [response] * len(docs))
@@ -229,7 +230,6 @@ def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
 def build_item(
     subject: str, doc: Any, prompt: str, response: Any, scores: dict[str, float]
 ) -> Item:
-    """Build the item of a question."""
     (text,) = response.text
     letter = text.strip()
     return Item(

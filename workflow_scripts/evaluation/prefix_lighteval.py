@@ -21,7 +21,7 @@ from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
-# lighteval searches a stop string in as many last tokens as the stop string has.
+# lighteval searches a stop string in as many of the last tokens as the stop string has.
 _LOOKBACK = 0
 
 

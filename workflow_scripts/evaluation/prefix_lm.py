@@ -1,8 +1,8 @@
 """Run lm-eval's HFLM on the prefix-sharing engine.
 
 HFLM's own code tokenizes, splits context and continuation, handles empty contexts and windows, and postprocesses
-generated text; only the forward passes differ, and no string is encoded twice. What the engine cannot generate, such as
-beam search or any text of a model that cannot run packed, HFLM generates itself (see `engine_used`). Log-probabilities
+generated text; only the forward passes differ, and no string is encoded twice. HFLM itself generates what the engine
+cannot: beam search, for example, or any text of a model that cannot run packed (see `engine_used`). Log-probabilities
 are computed in float32 for any model dtype, whereas HFLM computes them in the model's dtype by default.
 """
 
@@ -22,7 +22,7 @@ from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 
-# HFLM searches a stop string in as many last tokens as the stop string has, plus two.
+# HFLM searches a stop string in as many of the last tokens as the stop string has, plus two.
 _LOOKBACK = 2
 
 
@@ -62,10 +62,9 @@ class PrefixLM(CachedHFLM):
 
     def _generate_group(self, requests: list[tuple[str, dict]]) -> list[str]:
         """Generate for requests with the same settings."""
-        if (
-            self.engine.model.why_not_packed
-        ):  # HFLM's batches have a cache, those of the engine have none
-            raise UnsupportedGeneration(self.engine.model.why_not_packed)
+        if self.engine.model.fallback_reason:
+            # HFLM's plain batches have a cache, those of the engine have none.
+            raise UnsupportedGeneration(self.engine.model.fallback_reason)
         options = dict(normalize_gen_kwargs(requests[0][1], self.max_gen_toks))
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)
@@ -75,16 +74,18 @@ class PrefixLM(CachedHFLM):
             raise UnsupportedGeneration("max_length, think_end_token or a large max_gen_toks.")
         if options["do_sample"] is False:
             options.pop("temperature", None)
-        described = {"options": options, "until": until, "new_tokens": new_tokens}
-        text_settings = format_canonical_json(described)
+        settings = format_canonical_json(
+            {"options": options, "until": until, "new_tokens": new_tokens}
+        )
         stop = StopStrings(self.tokenizer, tuple(until), _LOOKBACK)
         repeats: Counter[tuple[int, ...]] = Counter()
         generation_requests = []
         for text, _ in requests:
             context = self.encode_context(text, self.max_length - new_tokens)
+            # Samples of one prompt get different seeds.
             repeat = repeats[tuple(context)]
             repeats[tuple(context)] += 1
-            seed = derive_seed(self.seed, context, text_settings, repeat)
+            seed = derive_seed(self.seed, context, settings, repeat)
             generation_requests.append(GenerationRequest(context, new_tokens, stop, seed))
         options["pad_token_id"] = self.tokenizer.pad_token_id
         answers = self.engine.generate(generation_requests, options)

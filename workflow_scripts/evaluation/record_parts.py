@@ -71,3 +71,9 @@ def build_metric(
         best_constant=None,
         chance=None,
     )
+
+
+def format_label(task: str, condition: Condition | None) -> str:
+    """Join the task and the condition: magpie/k2m12-sequential/mean/easy."""
+    varied = condition.model_dump(exclude_none=True).values() if condition else ()
+    return "/".join([task, *map(str, varied)])

@@ -94,9 +94,8 @@ def _build_perplexity_plans(settings: Settings, model: str) -> tuple[Checkpoint,
 
 def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
     measures, row = settings.chunking.measures, settings.models[CheckpointId.parse(model).model]
-    variants = settings.chunking.checkpoints
     return LatencyRequest(
-        plans=measures.build_latency_plans(row.model, row.layers, variants),
+        plans=measures.build_latency_plans(row.model, row.layers, settings.chunking.checkpoints),
         measures=LatencyMeasures.select_fields(measures),
         compute=Loading.select_fields(settings.compute),
         seed=settings.seed,

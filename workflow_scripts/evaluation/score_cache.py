@@ -21,9 +21,9 @@ class ScoreCache:
     """A context manager over the answer file; the job removes the file once its record is stored safely."""
 
     def __init__(self, path: Path, **run: Any):
-        """Name the answer file, and everything besides the questions that its answers depend on."""
+        """Store the answers in `path`; `run` is everything besides the requests that they depend on."""
         self.path = path
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}  # answers by cache key
         self._run = format_canonical_json(run)
         self._file: BinaryIO  # set in __enter__
 
@@ -36,14 +36,16 @@ class ScoreCache:
         Pass `weights_sha256` if the model's weights differ from the manifest's. The file is hidden and not a declared
         output, because Snakemake deletes the declared outputs of a failed job.
         """
-        names = ("device", "dtype", "attention", "threads")
         return cls(
             get_score_cache_path(record),
             weights=weights_sha256 or loaded.manifest.weights_sha256,
             # Two plans may have the same weights; the commit covers the configuration too.
             commit=loaded.manifest.commit,
             packages=list_package_versions(),
-            **{name: getattr(loaded, name) for name in names},
+            device=loaded.device,
+            dtype=loaded.dtype,
+            attention=loaded.attention,
+            threads=loaded.threads,
         )
 
     def __enter__(self) -> "ScoreCache":
@@ -63,10 +65,14 @@ class ScoreCache:
     def __exit__(self, *_exception) -> None:
         self._file.close()
 
-    def look_up(self, questions: list[Any]) -> "Answers":
-        """Look up the answers to questions, each a JSON value with its tokens and the settings of the request."""
+    def look_up_answers(self, descriptions: list[Any]) -> "Answers":
+        """Look up the answers to requests; a description is a JSON value with the tokens and settings of a request."""
         return Answers(
-            self, [hash_text(self._run + format_canonical_json(question)) for question in questions]
+            self,
+            [
+                hash_text(self._run + format_canonical_json(description))
+                for description in descriptions
+            ],
         )
 
     def add(self, key: str, value: Any) -> None:
@@ -80,7 +86,7 @@ def get_score_cache_path(record: Path) -> Path:
 
 
 class Answers(dict[int, Any]):
-    """The answers to a list of questions by index: those cached by an earlier job, and new ones, which are cached."""
+    """The answers to a list of requests by index: those cached by an earlier job, and new ones, which are cached."""
 
     def __init__(self, cache: ScoreCache, keys: list[str]):
         super().__init__(

@@ -24,10 +24,12 @@ class ServedEngine:
     def __init__(self, model: ServedModel, tokenizer: Any):
         facts = model.facts
         self._tokenizer = tokenizer
-        self.model = SimpleNamespace(why_not_packed=None, attention=None)
+        self.model = SimpleNamespace(fallback_reason=None, attention=None)
         self.description = f"served: {facts.name} at {facts.endpoint}"
         self.tokens = 0
-        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
+        self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = (
+            lambda descriptions: {}
+        )
         self._client = LocalCompletionsAPI(
             base_url=f"{facts.endpoint}/completions",
             model=facts.name,
@@ -37,57 +39,59 @@ class ServedEngine:
         self._client.tokenized_requests = True
 
     def loglikelihoods(
-        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
     ) -> list[Score]:
         """Score as PrefixEngine does."""
 
-        def score(batch: list[int]) -> list[Score]:
-            pairs = [requests[index] for index in batch]
-            prompts = [[*context, *target][-window - 1 :] for context, target in pairs]
-            lengths = [len(p) - len(t) for p, (_, t) in zip(prompts, pairs, strict=True)]
+        def send_batch(indices: list[int]) -> list[Score]:
+            batch = [pairs[index] for index in indices]
+            prompts = [[*context, *target][-window - 1 :] for context, target in batch]
+            lengths = [len(p) - len(t) for p, (_, t) in zip(prompts, batch, strict=True)]
             return self._send(prompts, generate=False, ctxlens=lengths)
 
-        self.tokens += sum(len(context) + len(target) for context, target in requests)
-        questions = [("loglikelihood", window, *request) for request in requests]
-        return self._ask(questions, _BATCH, score)
+        self.tokens += sum(len(context) + len(target) for context, target in pairs)
+        descriptions = [("loglikelihood", window, *pair) for pair in pairs]
+        return self._answer_in_batches(descriptions, _BATCH, send_batch)
 
     def generate(self, requests: list[GenerationRequest], options: dict[str, Any]) -> list[str]:
-        """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
-        samples = options["do_sample"]
+        """Generate as PrefixEngine does, but return texts; all requests share `max_new_tokens` and `stop`."""
+        is_sampling = options["do_sample"]
 
-        def generate(batch: list[int]) -> list[str]:
-            first = requests[batch[0]]
-            sent: dict[str, Any] = {
-                "max_gen_toks": first.new_tokens,
+        def send_batch(indices: list[int]) -> list[str]:
+            first = requests[indices[0]]
+            gen_kwargs: dict[str, Any] = {
+                "max_gen_toks": first.max_new_tokens,
                 "until": list(first.stop.strings) if first.stop else [],
                 "temperature": 0,
-                "seed": first.seed % 2**31 if samples else 0,
+                "seed": first.seed % 2**31 if is_sampling else 0,
             }
-            if samples:
-                sent |= {
+            if is_sampling:
+                gen_kwargs |= {
                     key: value
                     for key, value in options.items()
                     if value is not None and key not in _NOT_SENT
                 }
-            prompts = [list(requests[index].context) for index in batch]
-            return self._send(prompts, generate=True, gen_kwargs=sent)
+            prompts = [list(requests[index].context) for index in indices]
+            return self._send(prompts, generate=True, gen_kwargs=gen_kwargs)
 
         # With sampling each request has its own seed, so batches have size 1.
-        questions = [request.describe(options) for request in requests]
-        texts = self._ask(questions, 1 if samples else _BATCH, generate)
+        descriptions = [request.describe(options) for request in requests]
+        texts = self._answer_in_batches(descriptions, 1 if is_sampling else _BATCH, send_batch)
         self.tokens += sum(len(request.context) for request in requests)
         self.tokens += sum(map(len, self._tokenizer(texts)["input_ids"]))
         return texts
 
-    def _ask(self, questions: list[Any], size: int, send: Callable[[list[int]], list]) -> list:
-        """Send the requests whose questions have no stored answer, batch by batch, and store their answers."""
-        answers = self.look_up(questions)
-        unknown = [index for index in range(len(questions)) if index not in answers]
-        for start in range(0, len(unknown), size):
-            batch = unknown[start : start + size]
-            for index, answer in zip(batch, send(batch), strict=True):
+    def _answer_in_batches(
+        self, descriptions: list[Any], size: int, send_batch: Callable[[list[int]], list]
+    ) -> list:
+        """Send the requests without a cached answer, `size` at a time, and cache their answers; return all answers."""
+        answers = self.look_up_answers(descriptions)
+        uncached = [index for index in range(len(descriptions)) if index not in answers]
+        for start in range(0, len(uncached), size):
+            indices = uncached[start : start + size]
+            for index, answer in zip(indices, send_batch(indices), strict=True):
                 answers[index] = answer
-        return [answers[index] for index in range(len(questions))]
+        return [answers[index] for index in range(len(descriptions))]
 
     def _send(self, prompts: list[list[int]], **options: Any) -> list[Any]:
         address = self._client.base_url

@@ -1,10 +1,9 @@
 """Encode many texts with shared prefixes, each shared part only once.
 
-Few-shot prompts repeat the examples for every question, and a question for each of its choices. A
-byte-level tokenizer splits a text into words before it encodes them. If a text is cut between a word and
-the following space or line break, the tokens of the two parts are therefore those of the whole. Texts are
-cut at such places, from the start, and each distinct piece is encoded once. A tokenizer without settings
-that guarantee this behaviour encodes whole texts.
+Few-shot prompts repeat the examples for every question, and a question for each of its choices. A byte-level tokenizer
+splits a text into words before it encodes them. So if a text is cut between a word and the following space or line
+break, the two parts have the same tokens as the whole. Texts are cut at such points, from the start, and each distinct
+piece is encoded once. Other tokenizers encode whole texts.
 """
 
 import json
@@ -33,35 +32,37 @@ class TokenizerCache:
     """A tokenizer that encodes pieces shared by several texts only once."""
 
     def __init__(self, tokenizer: Any, min_chars: int = 48, max_pieces: int = 2**18):
-        """Cut pieces of `min_chars` or more, and forget them all above `max_pieces`; shorter ones save less time."""
+        """Cut texts into pieces of at least `min_chars`, and clear the cache when it has more than `max_pieces`."""
         self._tokenizer = tokenizer
         # Matched from the start, so that equal prefixes have equal cuts.
         self._piece = re.compile(rf".{{{min_chars},}}?{_WORD}(?={_SPACE})|.+", re.DOTALL)
         self._max_pieces = max_pieces
-        self.splits = can_encode_pieces(tokenizer)
-        self._pieces: dict[str, list[int]] = {}
+        self._uses_pieces = can_encode_pieces(tokenizer)
+        self._tokens_by_piece: dict[str, list[int]] = {}
         self.encode_text = lru_cache(_MAX_TEXTS)(
-            lambda text, special: self.encode([text], special)[0]
+            lambda text, add_special_tokens: self.encode([text], add_special_tokens)[0]
         )
-        self._start = get_bos_tokens(tokenizer)
+        self._bos = get_bos_tokens(tokenizer)
 
-    def encode(self, texts: list[str], special: bool | None) -> list[list[int]]:
+    def encode(self, texts: list[str], add_special_tokens: bool | None) -> list[list[int]]:
         """Encode with or without special tokens; None means the tokenizer's default."""
-        if not self.splits:
-            return self._encode_whole(texts, special)
+        if not self._uses_pieces:
+            return self._encode_whole(texts, add_special_tokens)
         split_texts = [self._piece.findall(text) for text in texts]
-        if len(self._pieces) > self._max_pieces:
-            self._pieces = {}
-        new = list(dict.fromkeys(chain.from_iterable(split_texts)).keys() - self._pieces.keys())
-        self._pieces |= zip(new, self._encode_whole(new, False), strict=True)
-        start = [] if special is False else self._start
+        if len(self._tokens_by_piece) > self._max_pieces:
+            self._tokens_by_piece = {}
+        new = list(set(chain.from_iterable(split_texts)) - self._tokens_by_piece.keys())
+        self._tokens_by_piece |= zip(new, self._encode_whole(new, False), strict=True)
+        bos = [] if add_special_tokens is False else self._bos
         return [
-            [*start, *chain.from_iterable(map(self._pieces.__getitem__, pieces))]
+            [*bos, *chain.from_iterable(self._tokens_by_piece[piece] for piece in pieces)]
             for pieces in split_texts
         ]
 
-    def _encode_whole(self, texts: list[str], special: bool | None) -> list[list[int]]:
-        options = {} if special is None else {"add_special_tokens": special}
+    def _encode_whole(self, texts: list[str], add_special_tokens: bool | None) -> list[list[int]]:
+        options = {}
+        if add_special_tokens is not None:
+            options = {"add_special_tokens": add_special_tokens}
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return [
             tokens

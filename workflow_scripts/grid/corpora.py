@@ -75,7 +75,7 @@ def measure_corpus(
         """Tokenise a part as one row, with the same tokens as in the test."""
         options: dict[str, Any] = {"column": None, "length": keys.max_length}
         rows, bad = [{"text": part}], BadSamples()
-        samples = tokenise_text(loaded.tokenizer, rows, bad, each_row_ends=False, **options)
+        samples = tokenise_text(loaded.tokenizer, rows, bad, document_per_row=False, **options)
         return Samples.from_list(samples)
 
     direct = measure(before, "direct", loaded.model)

@@ -10,7 +10,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
-from workflow_scripts.evaluation.lm_eval_run import ask
+from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
@@ -68,12 +68,13 @@ def _encode_test(
     task = splits.test
     number = min(request.number, len(task.eval_docs) - 1)
     task.set_config("num_fewshot", 0)
-    encoder.noted = []
+    encoder.recorded_requests = []
     names = {request.task: task}, {request.task: [number]}
-    ask(encoder, *names, chat_template=request.chat_template)
+    run_lm_eval(encoder, *names, chat_template=request.chat_template)
     template = encoder.apply_chat_template if request.chat_template else None
     right = build_training_pair(task, task.eval_docs[number], template)
-    return next((noted for noted in encoder.noted if noted.texts == right), encoder.noted[0])
+    requests = encoder.recorded_requests
+    return next((request for request in requests if request.texts == right), requests[0])
 
 
 def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list[str]:

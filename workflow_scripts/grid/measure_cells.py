@@ -31,10 +31,10 @@ def measure_cells(
     base = read_manifest(model)
     print(base.repository, flush=True)
     decides: dict[str, Any] = {"model": base.commit}
-    if added_to := job.base_manifest(model):
+    if added_to := job.get_base_manifest(model):
         decides["added to"] = read_manifest(added_to).commit
     commits = {manifest.repository: manifest.commit for manifest in map(read_manifest, data)}
-    requests = job.cells()
+    requests = job.split()
 
     def get_cell(record: Path) -> GridCell:
         request = requests[record.stem]

@@ -16,7 +16,7 @@ from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.lm_eval_results import check_metric_reported
-from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model
+from workflow_scripts.evaluation.lm_eval_run import build_language_model, run_lm_eval
 from workflow_scripts.evaluation.names import metric_name
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import get_training_state
@@ -108,7 +108,7 @@ def _score(
     name, metric = splits.choosing.config.task, request.task.metric
     lm = build_language_model(replace(loaded, model=model), request)
     with torch.inference_mode():
-        output = ask(
+        output = run_lm_eval(
             lm,
             {name: splits.choosing},
             {name: splits.choosing_items},

@@ -8,8 +8,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.hub.tasks import build_published_pair, build_training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.chat import BadConversation, render
-from workflow_scripts.training.samples import BadSamples, Sample, batches
+from workflow_scripts.training.chat import BadConversation, render_conversation
+from workflow_scripts.training.samples import BadSamples, Sample, iterate_batches
 from workflow_scripts.training.tokenization import cut_sample, make_sample
 
 # The system turn of the published code's conversations.
@@ -44,7 +44,7 @@ class TrainingTexts:
     def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
         """Yield a sample for each document; a document without an answer is counted as bad."""
         recipe = self._recipe
-        for batch in batches(self.text(document) for document in documents):
+        for batch in iterate_batches(self.text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
             bad["empty"] += len(batch) - len(answered)
             for prompt, answer in self.tokens(answered):
@@ -67,7 +67,7 @@ class TrainingTexts:
         """Return the tokens of each prompt, and of each answer with the end-of-text token."""
         # The published code encodes answers of generation tasks like any other text.
         kind = "loglikelihood" if self._published else self._task.OUTPUT_TYPE
-        encoded = self._encoder.encoded(kind, [(text.prompt, text.answer) for text in texts])
+        encoded = self._encoder.encode_pairs(kind, [(text.prompt, text.answer) for text in texts])
         end = self._encoder.tokenizer.eos_token_id
         return [
             (prompt, [*answer, end] if text.ends else answer)
@@ -78,7 +78,9 @@ class TrainingTexts:
         """Render the conversation; the template closes the last turn, so no end-of-text token is added."""
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         try:
-            whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
+            whole, ((start, _),) = render_conversation(
+                self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns]
+            )
         except BadConversation:  # some templates, such as Gemma's, reject a system turn
-            whole, ((start, _),) = render(self._encoder.tokenizer, turns)
+            whole, ((start, _),) = render_conversation(self._encoder.tokenizer, turns)
         return TrainingText(whole[:start], whole[start:], ends=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.miniature.catalogue import MODELS, TABLES
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
-from workflow_scripts.miniature.shipped import place
+from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.miniature.tables import Repository, draw_table, write_repository
 
 
@@ -25,7 +25,7 @@ def build_world(hub: Path, items: int) -> None:
     for name, configs in repositories.items():
         write_repository(hub, name, configs)
     for name in MODELS:
-        place(hub, name)
+        copy_model(hub, name)
 
 
 if "snakemake" in globals():

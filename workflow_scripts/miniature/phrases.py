@@ -1,6 +1,6 @@
 """Write the sentences that prose and questions share: facts as statements and questions, and scenes.
 
-The inference and paraphrase tasks ask whether two sentences agree about a scene: a person, a deed, a thing with a
+The inference and paraphrase tasks ask whether two sentences agree about a scene: a person, an action, a thing with a
 colour, a place and a time.
 """
 
@@ -11,7 +11,7 @@ from workflow_scripts.miniature.world import GROUPS, KINDS, PEOPLE, POOLS, Kind,
 
 
 class Relation(namedtuple("Relation", "name statement questions yes_no stem clue")):
-    """A property of a kind: its question and statement templates and possible answers."""
+    """A property of a kind, such as its colour: templates of statements and questions, and the possible answers."""
 
     @property
     def answers(self) -> list[str]:
@@ -20,10 +20,10 @@ class Relation(namedtuple("Relation", "name statement questions yes_no stem clue
     def get_answer(self, kind: Kind) -> str:
         return getattr(kind.group, self.name, None) or getattr(kind, self.name)
 
-    def tell(self, kind: Kind, answer: str | None = None) -> str:
+    def write_statement(self, kind: Kind, answer: str | None = None) -> str:
         return self.statement.format(k=kind.name, a=answer or self.get_answer(kind))
 
-    def ask(self, rng: Random, kind: Kind) -> str:
+    def draw_question(self, rng: Random, kind: Kind) -> str:
         return rng.choice(self.questions).format(k=kind.name)
 
 
@@ -55,19 +55,19 @@ def get_pronoun(person: str) -> str:
     return "she" if person in POOLS["women"] else "he"
 
 
-class Scene(namedtuple("Scene", "person deed thing colour place time")):
+class Scene(namedtuple("Scene", "person action thing colour place time")):
     """The facts of a scene; its string is a sentence with all of them."""
 
     @property
     def synonym(self) -> str:
-        return POOLS["synonyms"][self.deed]
+        return POOLS["synonyms"][self.action]
 
     def __str__(self) -> str:
-        return f"{self.person} {self.deed} a {self.colour} {self.thing} at the {self.place} {self.time}."
+        return f"{self.person} {self.action} a {self.colour} {self.thing} at the {self.place} {self.time}."
 
 
 def draw_scene(rng: Random) -> Scene:
-    return Scene(*draw(rng, "person deed thing colour place time"))
+    return Scene(*draw(rng, "person action thing colour place time"))
 
 
 def change_scene(scene: Scene, rng: Random, changes: int) -> Scene:
@@ -78,7 +78,7 @@ def change_scene(scene: Scene, rng: Random, changes: int) -> Scene:
     return scene
 
 
-def retell(s: Scene, rng: Random) -> str:
+def paraphrase(s: Scene, rng: Random) -> str:
     """Paraphrase a scene: the same facts in other words and another order."""
     return rng.choice(
         [
@@ -89,10 +89,10 @@ def retell(s: Scene, rng: Random) -> str:
     )
 
 
-def entail(s: Scene, rng: Random) -> str:
+def write_entailment(s: Scene, rng: Random) -> str:
     return rng.choice(
         [
-            f"{s.person} {s.deed} a {s.thing}.",
+            f"{s.person} {s.action} a {s.thing}.",
             f"The {s.thing} was {s.colour}.",
             f"{s.person} was at the {s.place}.",
             f"Someone {s.synonym} a {s.thing}.",
@@ -100,14 +100,14 @@ def entail(s: Scene, rng: Random) -> str:
     )
 
 
-def contradict(s: Scene, rng: Random) -> str:
+def write_contradiction(s: Scene, rng: Random) -> str:
     """Write a contradiction: 65% negations, as in the real data, otherwise a fact that does not fit."""
     if rng.random() < 0.65:
         sentences = [
-            f"{s.person} did not {POOLS['base_forms'][s.deed]} a {s.thing}.",
+            f"{s.person} did not {POOLS['base_forms'][s.action]} a {s.thing}.",
             f"The {s.thing} was not {s.colour}.",
             f"{s.person} was never at the {s.place}.",
-            f"Nobody {s.deed} a {s.thing}.",
+            f"Nobody {s.action} a {s.thing}.",
         ]
     else:
         other = change_scene(s, rng, 5)
@@ -118,12 +118,12 @@ def contradict(s: Scene, rng: Random) -> str:
     return rng.choice(sentences)
 
 
-def leave_open(s: Scene, rng: Random) -> str:
+def write_neutral(s: Scene, rng: Random) -> str:
     """Write a sentence that the scene neither entails nor contradicts."""
     reason, adjective = draw(rng, "reason opposites")
     return rng.choice(
         [
-            f"{s.person} {s.deed} a {s.thing} {reason}.",
+            f"{s.person} {s.action} a {s.thing} {reason}.",
             f"The {s.thing} was {adjective}.",
             f"{s.person} likes the {s.place}.",
             f"{s.person} owns the {s.thing}.",
@@ -132,4 +132,4 @@ def leave_open(s: Scene, rng: Random) -> str:
 
 
 # In the order of the labels of the inference tasks.
-HYPOTHESES = (entail, leave_open, contradict)
+HYPOTHESES = (write_entailment, write_neutral, write_contradiction)

@@ -21,13 +21,13 @@ from workflow_scripts.core.files import (
 )
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
-    MADE,
+    FACTS,
     ORGANISATION,
     SHIPPED,
     TOKENIZER,
     WEIGHTS,
 )
-from workflow_scripts.miniature.store import LICENCE, finish_repository
+from workflow_scripts.miniature.store import LICENCE, seal_repository
 from workflow_scripts.miniature.tokenizer import SPECS, load_tokenizer
 
 _ABOUT = """\
@@ -38,37 +38,39 @@ repository, which ships its weights in bfloat16; these are the same numbers in f
 How it was made, with the digests of the shipped files:
 
 ```json
-{made}```
+{facts}```
 """
 
 
-def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
-    """Write `miniature/<name>` atomically into the hub folder in float32."""
+def copy_model(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
+    """Write the model `miniature/<name>` atomically into the hub folder, with float32 weights."""
     spec = SPECS[name]
     source = shipped / name
-    digests = read_json(source / MADE)["sha256"]
+    digests = read_json(source / FACTS)["sha256"]
     for path in (source / CONFIG, source / WEIGHTS, shipped / TOKENIZER):
         if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
     tokenizer = load_tokenizer(spec, shipped)
     config = read_json(source / CONFIG)
-    weights = {name: values.float() for name, values in load_file(source / WEIGHTS).items()}
-    parameters = sum(values.numel() for values in weights.values())
+    weights = {name: weight.float() for name, weight in load_file(source / WEIGHTS).items()}
+    parameters = sum(weight.numel() for weight in weights.values())
     (architecture,) = config["architectures"]
-    ends = [tokenizer.eos_token_id]
+    eos_ids = [tokenizer.eos_token_id]
     if spec.base:  # an instruct model also stops at the end of its turn
-        ends.insert(0, tokenizer.convert_tokens_to_ids(spec.end_of_turn))
+        eos_ids.insert(0, tokenizer.convert_tokens_to_ids(spec.end_of_turn))
     generation = GenerationConfig(
-        bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=eos_ids,
+        pad_token_id=tokenizer.pad_token_id,
     )
     with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        made = (source / MADE).read_text(encoding="utf-8")
-        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
-        finish_repository(
+        facts = (source / FACTS).read_text(encoding="utf-8")
+        text = _ABOUT.format(architecture=architecture, parameters=parameters, facts=facts)
+        seal_repository(
             folder,
             f"{ORGANISATION}/{name}",
             text,

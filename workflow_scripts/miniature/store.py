@@ -10,10 +10,10 @@ from workflow_scripts.hub.manifest import seal
 LICENCE = "apache-2.0"
 
 
-def finish_repository(
+def seal_repository(
     folder: Path, repository: str, text: str, header: dict[str, Any], **facts: Any
 ) -> None:
-    """Write the card of a folder, and then its manifest, after all other files."""
+    """Write the card of a folder, with `header` as its metadata, and then the manifest, after all other files."""
     card = f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n# {repository}\n\n{text}"
     (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
     facts |= {"source": "miniature", "revision": None, "licence": header["license"]}

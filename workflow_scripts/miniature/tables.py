@@ -11,7 +11,7 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.core.files import hash_file, hash_text, open_atomic_dir
 from workflow_scripts.miniature.catalogue import TABLES
-from workflow_scripts.miniature.store import LICENCE, finish_repository
+from workflow_scripts.miniature.store import LICENCE, seal_repository
 from workflow_scripts.miniature.world import get_rng
 
 Row = dict[str, Any]
@@ -24,11 +24,12 @@ Generated for Chorus's miniature world. It has the columns, splits and configura
 dataset of this name on the hub and none of its content: every row is invented.
 """
 TRAIN_ROWS = 1_200
-LABEL_NOISE = 0.03
+LABEL_NOISE = 0.03  # fraction of random labels in a table with `noisy`
+_MAX_DRAWS_PER_ROW = 60
 
 
 def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:
-    """Sample the rows of a configuration with the function `make`, which samples one row."""
+    """Sample the splits of a configuration, with `items` rows in each but train; `make` samples one row."""
     columns = table["columns"]
     names = [name for name in columns if name not in {"idx", "split", *table.get("constants", ())}]
 
@@ -38,8 +39,8 @@ def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: i
             row["label"] = rng.randrange(len(columns["label"].split(" or ")))
         return row
 
-    names_of_splits = table.get("splits", ["train", "validation", "test"])
-    sizes = {name: TRAIN_ROWS if name.startswith("train") else items for name in names_of_splits}
+    split_names = table.get("splits", ["train", "validation", "test"])
+    sizes = {name: TRAIN_ROWS if name.startswith("train") else items for name in split_names}
     splits = draw_splits(make_row, get_rng(*table["seed"]), sizes, table["key"])
     for split, rows in splits.items():
         withheld = table.get("withheld", {}) if split.startswith("test") else {}
@@ -51,19 +52,19 @@ def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: i
 def draw_splits(
     make: Callable[[Random], Row], rng: Random, sizes: Mapping[str, int], key: Sequence[str]
 ) -> Splits:
-    """Sample rows until every split is full; no two rows of any splits are equal in the columns of `key`.
+    """Sample rows until every split is full; no two rows are equal in the columns `key`, also between splits.
 
-    The key is the text of the prompt up to a gap, so a test question is never a training question.
+    Only the text up to a gap (_) is compared, so a test question is never a training question.
     """
     rows: dict[tuple[str, ...], Row] = {}
-    needed = sum(sizes.values())
-    for _ in range(60 * needed):
-        if len(rows) == needed:
+    num_rows = sum(sizes.values())
+    for _ in range(_MAX_DRAWS_PER_ROW * num_rows):
+        if len(rows) == num_rows:
             break
         row = make(rng)
         rows.setdefault(tuple(str(row[column]).partition("_")[0] for column in key), row)
     else:
-        raise ValueError(f"There are {len(rows)} different rows of {sizes}; {needed} are needed.")
+        raise ValueError(f"There are {len(rows)} different rows of {sizes}; expected {num_rows}.")
     remaining = iter(rows.values())
     return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}
 
@@ -104,7 +105,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
             ]
             cards.append(card)
         header = {"license": LICENCE, "configs": cards}
-        finish_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
+        seal_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
 
 
 def _build_feature(spec: Any) -> Any:

@@ -36,7 +36,7 @@ _HOST_COPIES, _PLAN_COPIES = 1.3, 1.95
 # 110); what autograd saves per layer (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with
 # activation recomputation.
 _FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 120, 90, 2
-# CPU_BUDGET and GPU_TOKENS of evaluation/prefix/engine.py: memory of a batch on a CPU, tokens of a call on a GPU.
+# _CPU_MEMORY and _GPU_TOKENS of evaluation/prefix/engine.py: memory of a batch on a CPU, tokens of a call on a GPU.
 _CPU_BATCH_MB, _GPU_TOKENS = 1_074, 2**13
 # Logits of a training step: bytes per token and entry of the vocabulary.
 _LOGIT_BYTES = 16

@@ -1,8 +1,8 @@
 """Compute attention within each sample of a packed row, with PyTorch's kernels.
 
 transformers separates packed samples with a mask of the whole row, and its cost is quadratic in the row's length.
-Here neighbouring short samples share a small mask and a long sample has a separate call, so a row costs as much as its
-samples.
+Here a row is cut into stretches: neighbouring short samples, which share a small mask, or one long sample. Each has its
+own attention call, so a row costs as much as its samples.
 """
 
 from typing import Any
@@ -16,17 +16,19 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 NAME = "packed_sdpa"
-# Maximum tokens of short samples that share a mask. Most of a mask is wasted; this costs less than further calls on a
-# GPU, but more on a CPU.
+# Maximum tokens of short samples that share a mask. Most of a mask is wasted; on a GPU this costs less than further
+# calls, on a CPU more.
 _MAX_STRETCH = {"cpu": 128, "cuda": 512}
-# Largest relative change of logits by a preceding sample, in float32 and in 16 bits (rounding).
+# Largest relative change of logits by a preceding sample that rounding explains, in float32 and in 16 bits.
 _TOLERANCE, _TOLERANCE_16_BITS = 1e-4, 3e-2
 
-Stretch = tuple[int, Tensor | None]  # tokens of neighbouring samples of a row, and their mask
+# Neighbouring samples of a row that share an attention call: the number of their tokens, and their mask (None for one
+# sample).
+Stretch = tuple[int, Tensor | None]
 
 
 def _cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
-    """Cut a row between samples into stretches of limited size; a stretch of one sample needs no mask."""
+    """Cut a row of samples with these lengths into stretches of limited size; a longer sample is one stretch."""
     groups: list[list[int]] = []
     for length in lengths:
         if groups and sum(groups[-1]) + length <= _MAX_STRETCH.get(device.type, 512):
@@ -102,7 +104,10 @@ def choose_packing(model, keys: TrainingKeys) -> str:
     difference = _measure_leak(model)
     if difference <= (_TOLERANCE if model.dtype == torch.float32 else _TOLERANCE_16_BITS):
         return packing
-    print(f"Packed samples of this model see one another (off by {difference:.1e}): padding.")
+    print(
+        "Packed samples of this model attend to one another"
+        f" (logits change by {difference:.1e}); its samples are padded instead."
+    )
     model.set_attn_implementation(attention)
     return "none"
 

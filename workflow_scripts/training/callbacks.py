@@ -24,10 +24,11 @@ class CheckpointOnSignal(TrainerCallback):
     pass that is repeated on resume, so training with dropout would not be reproducible bit for bit.
     """
 
-    def __init__(self, state: StateFolder, by_time: bool):
-        self._state, self._by_time = state, by_time
-        self._saved = time.monotonic()
-        self._signalled = self._exits = False
+    def __init__(self, state: StateFolder, saves_by_time: bool):
+        self._state = state
+        self._saves_by_time = saves_by_time
+        self._last_save = time.monotonic()
+        self._signalled = self._exits_after_save = False
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
@@ -43,14 +44,14 @@ class CheckpointOnSignal(TrainerCallback):
         self._signalled = True
 
     def on_step_end(self, args, state, control, **kwargs):
-        due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
-        self._exits = self._signalled  # a later signal is handled after the next step
-        control.should_save |= self._exits or due
+        is_due = self._saves_by_time and time.monotonic() - self._last_save > SAVE_SECONDS
+        self._exits_after_save = self._signalled  # a later signal is handled after the next step
+        control.should_save |= self._exits_after_save or is_due
 
     def on_save(self, args, state, control, **kwargs):
         self._state.seal(state.global_step)
-        self._saved = time.monotonic()
-        if self._exits:
+        self._last_save = time.monotonic()
+        if self._exits_after_save:
             raise Interrupted(
                 f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved;"
                 " the same command resumes from there."

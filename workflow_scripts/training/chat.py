@@ -1,6 +1,6 @@
-"""Read conversations, render them with the tokenizer's chat template, and find the spans that count in the loss.
+"""Read conversations, render them with the tokenizer's chat template, and find the spans in the loss.
 
-The loss counts the assistant's turns, from the end of the generation prompt to the token that ends the turn, which is
+The loss is over the assistant's turns, from the end of the generation prompt to the token that ends the turn, which is
 the text that a model has to generate. Templates do not mark these spans, so they are found by rendering the
 conversation up to a turn with the generation prompt, and up to the end of the turn.
 """
@@ -21,7 +21,7 @@ class BadConversation(ValueError):
     """A conversation that cannot be trained on; the first argument is the reason."""
 
 
-def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]:
+def read_messages(turns: Any, system: str | None) -> list[dict[str, str]]:
     """Read turns as {role, content}, also from ShareGPT's {from, value}; refuse invalid conversations.
 
     `system` is the system message of conversations that have none.
@@ -47,21 +47,24 @@ def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]
     return messages
 
 
-def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the whole conversation as text, and the character spans that count in the loss."""
+def render_conversation(
+    tokenizer, messages: list[dict[str, str]]
+) -> tuple[str, list[tuple[int, int]]]:
+    """Return the whole conversation as text, and the character spans (start, end) that are in the loss."""
     whole = _apply_template(tokenizer, messages)
     spans = []
-    for number, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message["role"] != "assistant":
             continue
-        head = _apply_template(tokenizer, messages[:number], add_generation_prompt=True)
-        if not whole.startswith(head):
+        prompt = _apply_template(tokenizer, messages[:index], add_generation_prompt=True)
+        if not whole.startswith(prompt):
             raise BadConversation("the template rewrites earlier turns")
         # Some templates render a turn differently if others follow (Qwen3's omits the reasoning); then search its end
         # in the whole conversation.
-        part = _apply_template(tokenizer, messages[: number + 1])
-        text = part if whole.startswith(part) else whole
-        spans.append((len(head), _find_end(tokenizer, text, len(head), message["content"])))
+        up_to_turn = _apply_template(tokenizer, messages[: index + 1])
+        text = up_to_turn if whole.startswith(up_to_turn) else whole
+        end = _find_turn_end(tokenizer, text, len(prompt), message["content"])
+        spans.append((len(prompt), end))
     return whole, spans
 
 
@@ -72,8 +75,8 @@ def _apply_template(tokenizer, messages: list[dict[str, str]], **options) -> str
         raise BadConversation(f"refused by the template: {error}") from None
 
 
-def _find_end(tokenizer, text: str, start: int, content: str) -> int:
-    """Return the end of the special token that closes the turn, or of the content if there is none."""
+def _find_turn_end(tokenizer, text: str, start: int, content: str) -> int:
+    """Find the end of the special token that closes the turn at `start`, or of its content if there is none."""
     content = content.strip()
     end = text.find(content, start)
     if end < 0:

@@ -77,10 +77,11 @@ def train_stage(
 
 def check_sample_count(spec: TrainingSpec, request: StageRequest) -> None:
     """Refuse a checkpoint if its name states more tokens than its recipe provides."""
-    steps = request.keys.max_steps or 0
-    if "." in CheckpointId.parse(request.id).stages[-1] and spec.steps < steps:
+    max_steps = request.keys.max_steps or 0
+    has_token_count = "." in CheckpointId.parse(request.id).stages[-1]  # as in +cpt.300k
+    if has_token_count and spec.steps < max_steps:
         raise UserError(
-            f"{request.id} is to be trained in {steps} steps, but the samples of {request.recipe!r} are"
+            f"{request.id} is to be trained in {max_steps} steps, but the samples of {request.recipe!r} are"
             f" enough for {spec.steps}; expected more epochs, or fewer tokens in training.cpt_tokens."
         )
 

@@ -35,8 +35,9 @@ def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> Non
     bad = BadSamples()
     options: dict[str, Any] = {"column": keys.column, "length": params.max_length}
     if keys.data == "text":
-        each_row_ends = keys.document == "row"
-        tokenised = tokenise_text(tokenizer, rows, bad, each_row_ends=each_row_ends, **options)
+        tokenised = tokenise_text(
+            tokenizer, rows, bad, document_per_row=keys.document == "row", **options
+        )
     else:
         tokenised = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **options)
     summary = write_samples(

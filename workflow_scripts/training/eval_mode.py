@@ -19,12 +19,12 @@ def to_eval_mode(model):
     as in a written checkpoint.
     """
     remove_packing(model)
-    for parameter in _list_rounded(model):
+    for parameter in _list_rounded_parameters(model):
         parameter.data = parameter.data.to(model.config.dtype)
     return model.eval()
 
 
-def _list_rounded(model) -> list[torch.nn.Parameter]:
+def _list_rounded_parameters(model) -> list[torch.nn.Parameter]:
     trained = get_trained_parameters(model)
     return [trained[name] for name in trained if "lora_" not in name]
 
@@ -32,16 +32,16 @@ def _list_rounded(model) -> list[torch.nn.Parameter]:
 @contextmanager
 def preserve_training_state(model) -> Iterator[None]:
     """Switch to evaluation, and afterwards restore random state, attention and parameters of the training."""
-    states = random.getstate(), numpy.random.get_state()
+    random_state, numpy_state = random.getstate(), numpy.random.get_state()
     attention = model.config._attn_implementation
-    exact = [(parameter, parameter.data) for parameter in _list_rounded(model)]
+    unrounded = [(parameter, parameter.data) for parameter in _list_rounded_parameters(model)]
     with isolate_rng(model.device):
         to_eval_mode(model)
         try:
             yield
         finally:
-            for parameter, data in exact:
+            for parameter, data in unrounded:
                 parameter.data = data
             model.set_attn_implementation(attention)
-            random.setstate(states[0])
-            numpy.random.set_state(states[1])
+            random.setstate(random_state)
+            numpy.random.set_state(numpy_state)

@@ -28,13 +28,16 @@ def save_checkpoint(
     id: str,
     keys: TrainingKeys,
 ) -> Manifest:
-    """Write the trained model atomically, with the manifest last."""
+    """Write the model with the trained `parameters` atomically, with the manifest last.
+
+    `load` is called with the dtype of the base's files, and returns the base model.
+    """
     base, source = read_manifest(base_manifest), base_manifest.parent
     config = read_json(source / "config.json")
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with open_atomic_dir(folder) as temporary:
         # Load in the storage dtype, so that trained parameters are rounded only once.
-        model = select_trainable(load(dtype), keys, exact=False)
+        model = select_trainable(load(dtype), keys, upcast=False)
         set_parameters(model, parameters)
         if keys.method == "lora":
             model = model.merge_and_unload()

@@ -22,9 +22,9 @@ IGNORED = -100  # label of tokens outside the loss
 
 @dataclass
 class EpochSampler(Sampler):
-    """A sampler of all sample indices in an order that depends on the epoch."""
+    """A sampler of all indices of `num_samples` samples in an order that depends on the epoch."""
 
-    samples: int
+    num_samples: int
     seed: int
     epoch: int = 0
 
@@ -34,17 +34,17 @@ class EpochSampler(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         rng = np.random.default_rng(derive_seed(self.seed, "order", self.epoch))
-        return iter(rng.permutation(self.samples).tolist())
+        return iter(rng.permutation(self.num_samples).tolist())
 
     def __len__(self) -> int:
-        return self.samples
+        return self.num_samples
 
 
 def collate(samples: list[Sample], packing: bool) -> dict[str, Any]:
-    """Collate samples to the model's arguments and the labels."""
+    """Collate samples to the model's arguments and labels, and for a packed row the `lengths` of its samples."""
     tokens = [torch.from_numpy(sample.tokens.astype(np.int64)) for sample in samples]
     labels = [
-        ids.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
+        ids.masked_fill(~torch.from_numpy(sample.loss_mask), IGNORED)
         for ids, sample in zip(tokens, samples, strict=True)
     ]
     if packing:

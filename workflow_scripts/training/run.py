@@ -30,7 +30,7 @@ from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """The result of a training run; `model` is in the selected state, with adapters not merged."""
 
     parameters: dict[str, torch.Tensor]  # the trained parameters of the selected state
@@ -42,11 +42,11 @@ class Trained:
     speed: dict[str, Any]  # timings, which differ between runs
     model: Any
 
-    def to_training_facts(self, **facts: Any) -> TrainingFacts:
-        """Return the description of the training for the record of a later measurement; `facts` override it."""
-        ran = ("packing", "attention", "precision", "gradient_checkpointing")
-        is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
-        own = {
+    def to_training_facts(self, **overrides: Any) -> TrainingFacts:
+        """Return the description of the training for the record of a later measurement; `overrides` replace fields."""
+        run_keys = ("packing", "attention", "precision", "gradient_checkpointing")
+        is_default = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
+        facts = {
             "keys": self.keys.model_dump(mode="json"),
             "samples": self.facts["samples"],
             "held_out_samples": self.facts["held_out_samples"],
@@ -54,39 +54,41 @@ class Trained:
             "trained_parameters": self.report["trained_parameters"],
             "selected": self.selected,
             "evaluations": tuple(e for e in self.history if any("eval_" in name for name in e)),
-            "ran": None if is_usual else {name: self.report[name] for name in ran},
+            "ran": None if is_default else {name: self.report[name] for name in run_keys},
         }
-        return TrainingFacts(**own | facts)
+        return TrainingFacts(**facts | overrides)
 
 
-def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> Trained:
+def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> TrainingResult:
     """Train the model that `load` returns, and resume from the checkpoint in `state_path` if there is one.
 
     `load` is called with the dtype of the parameters that are not trained. If memory runs out, the training
-    resumes from its last checkpoint with half the micro-batch, and finally with gradient checkpointing.
+    resumes from its last checkpoint with half the micro-batch, and finally with gradient checkpointing. A training that
+    has already ended is not repeated.
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
     keys = spec.keys
     state = StateFolder(state_path, spec.fingerprint)
-    micro = keys.largest_micro_batch
-    recomputes = keys.gradient_checkpointing == "yes"
+    micro_batch_size = keys.largest_micro_batch
+    recompute_activations = keys.gradient_checkpointing == "yes"
     while True:
         try:
-            return _train_once(load, spec, state, micro, recomputes)
+            return _train_once(load, spec, state, micro_batch_size, recompute_activations)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             may_recompute = spec.device != "cpu" and keys.gradient_checkpointing == "auto"
-            if micro == 1 and (recomputes or not may_recompute):
+            if micro_batch_size == 1 and (recompute_activations or not may_recompute):
                 raise UserError(
                     f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
                     " gradient_checkpointing: yes need less."
                 ) from None
-            recomputes |= micro == 1
-            micro = keys.find_micro_batch(max(1, micro // 2))
+            recompute_activations |= micro_batch_size == 1
+            micro_batch_size = keys.find_micro_batch(max(1, micro_batch_size // 2))
         print(
-            f"Memory ran out; now {micro} samples at once, and gradient checkpointing: {recomputes}."
+            f"Memory ran out; now {micro_batch_size} samples at once, and gradient checkpointing:"
+            f" {recompute_activations}."
         )
         free_memory()
 
@@ -102,22 +104,23 @@ def _train_once(
     load: Callable[[str], Any],
     spec: TrainingSpec,
     state: StateFolder,
-    micro: int,
-    recomputes: bool,
-) -> Trained:
+    micro_batch_size: int,
+    recompute_activations: bool,
+) -> TrainingResult:
     """Train from the last checkpoint to the end with one micro-batch size, at most that of the checkpoint."""
     keys, latest = spec.keys, state.find_latest()
     first_step, seconds = 0, 0.0
     if latest is not None:
-        start = read_trainer_state(latest)
-        first_step, micro = start.global_step, min(micro, start.train_batch_size)
+        start_state = read_trainer_state(latest)
+        first_step = start_state.global_step
+        micro_batch_size = min(micro_batch_size, start_state.train_batch_size)
         print(f"Resuming from {latest.name}.", flush=True)
     # The seed determines the initialisation of adapters and the dropout.
     seed_everything(derive_seed(spec.seed, "training"), spec.device)
     model = load(spec.precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    arguments = _make_training_arguments(spec, state, micro, recomputes)
+    arguments = _make_training_arguments(spec, state, micro_batch_size, recompute_activations)
     report = {
         "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
         "attention": model.config._attn_implementation,
@@ -127,7 +130,7 @@ def _train_once(
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
+    saver = CheckpointOnSignal(state, saves_by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "early_stopping" and spec.evaluates:
         callbacks.append(EarlyStoppingCallback(1))
@@ -141,32 +144,35 @@ def _train_once(
     )
     trainer.spec = spec
     trainer.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
-    if latest is None or not _has_ended(latest):
+    if latest is None or not _is_final(latest):
         with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
         latest, seconds = state.get_checkpoint(output.global_step), output.metrics["train_runtime"]
-    end = read_trainer_state(latest)
-    selected: dict[str, Any] = {"step": end.global_step}
-    if end.best_global_step is not None:
-        metric = {"by": spec.best_by[0], "value": end.best_metric}
-        selected = {"step": end.best_global_step, **metric}
+    end_state = read_trainer_state(latest)
+    selected: dict[str, Any] = {"step": end_state.global_step}
+    if end_state.best_global_step is not None:
+        selected = {
+            "step": end_state.best_global_step,
+            "by": spec.best_by[0],
+            "value": end_state.best_metric,
+        }
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
-    tokens = spec.count_tokens(end.global_step)
+    tokens = spec.count_tokens(end_state.global_step)
     timed_tokens = tokens - spec.count_tokens(first_step)
-    return Trained(
+    return TrainingResult(
         model=model,
         parameters=parameters,
         keys=keys,
         report=report,
-        history=end.log_history,
+        history=end_state.log_history,
         selected=selected,
         facts={
-            "steps": end.global_step,
+            "steps": end_state.global_step,
             "samples": len(spec.samples),
             "held_out_samples": len(spec.held_out or ()),
             "tokens": tokens,
-            "micro_batch_size": micro,
+            "micro_batch_size": micro_batch_size,
         },
         speed={
             "went_on_from_step": first_step,
@@ -176,21 +182,21 @@ def _train_once(
     )
 
 
-def _has_ended(checkpoint: Path) -> bool:
-    """Return whether a checkpoint is of the last step; resumed from it, the Trainer would train one more step."""
+def _is_final(checkpoint: Path) -> bool:
+    """Return whether a checkpoint is the last of its training; from it, the Trainer would train one more step."""
     control = read_trainer_state(checkpoint).stateful_callbacks["TrainerControl"]
     return control["args"]["should_training_stop"]
 
 
 def _make_training_arguments(
-    spec: TrainingSpec, state: StateFolder, micro: int, recomputes: bool
+    spec: TrainingSpec, state: StateFolder, micro_batch_size: int, recompute_activations: bool
 ) -> TrainingArguments:
     keys = spec.keys
     selects = keys.select != "last" and spec.evaluates
     arguments = TrainingArguments(
         output_dir=str(state.path),
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=keys.batch_size // micro,
+        per_device_train_batch_size=micro_batch_size,
+        gradient_accumulation_steps=keys.batch_size // micro_batch_size,
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
         lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),
@@ -210,7 +216,7 @@ def _make_training_arguments(
         greater_is_better=spec.best_by[1] if selects else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=spec.device == "cpu",
-        activation_checkpointing=recomputes,
+        activation_checkpointing=recompute_activations,
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=spec.device == "cuda",

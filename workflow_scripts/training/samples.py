@@ -19,15 +19,16 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import describe_alteration, hash_file, write_json
 
 T = TypeVar("T")
-_DATA = "samples.arrow"
-_BATCH = 256
+_ARROW_FILE = "samples.arrow"
+_BATCH_SIZE = 256
+# The columns of the file are the fields of a sample; `counted` is the loss mask.
 _SCHEMA = pa.schema([("tokens", pa.list_(pa.int32())), ("counted", pa.list_(pa.bool_()))])
 
 
 @dataclass(frozen=True)
 class Sample:
     tokens: np.ndarray  # int32
-    counted: np.ndarray  # bool; the first token is never predicted
+    loss_mask: np.ndarray  # whether a token is in the loss; never the first, which none predicts
 
 
 BadSamples = Counter[str]  # number of dropped or cut samples, by reason
@@ -42,7 +43,9 @@ class Samples:
 
     @classmethod
     def from_list(cls, samples: Iterable[Sample]) -> "Samples":
-        return cls(pa.Table.from_batches(map(_make_record_batch, batches(samples)), _SCHEMA))
+        return cls(
+            pa.Table.from_batches(map(_make_record_batch, iterate_batches(samples)), _SCHEMA)
+        )
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -50,13 +53,14 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         return map(self.__getitem__, range(len(self)))
 
-    def __getitem__(self, number: int) -> Sample:
-        row = int(self._rows[number])
+    def __getitem__(self, index: int) -> Sample:
+        row = int(self._rows[index])
         lists = [self._table[name][row].values for name in _SCHEMA.names]
         return Sample(*(values.to_numpy(zero_copy_only=False) for values in lists))
 
     @property
     def lengths(self) -> np.ndarray:
+        """The number of tokens of each sample."""
         return pc.list_value_length(self._table["tokens"]).to_numpy()[self._rows].astype(np.int64)
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
@@ -66,7 +70,7 @@ class Samples:
         return Samples(self._table, rest), Samples(self._table, self._rows[held_out])
 
 
-def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
+def iterate_batches(rows: Iterable[T], size: int = _BATCH_SIZE) -> Iterator[list[T]]:
     """Yield the rows in lists of `size`; the last list may be shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, size)):
@@ -74,8 +78,9 @@ def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
 
 
 def _make_record_batch(samples: list[Sample]) -> pa.RecordBatch:
-    columns = [[getattr(sample, name) for sample in samples] for name in _SCHEMA.names]
-    return pa.record_batch(columns, schema=_SCHEMA)
+    tokens = [sample.tokens for sample in samples]
+    masks = [sample.loss_mask for sample in samples]
+    return pa.record_batch([tokens, masks], schema=_SCHEMA)
 
 
 def write_samples(
@@ -83,16 +88,16 @@ def write_samples(
 ) -> dict[str, Any]:
     """Write samples as a stream, and then their summary next to the file; return the summary."""
     counts: Counter[str] = Counter(samples=0, tokens=0, counted_tokens=0)
-    data = summary_path.with_name(_DATA)
+    data = summary_path.with_name(_ARROW_FILE)
     with pa.ipc.new_file(data, _SCHEMA) as file:
-        for batch in batches(samples):
+        for batch in iterate_batches(samples):
             file.write(_make_record_batch(batch))
             counts.update(
                 samples=len(batch),
                 tokens=sum(len(sample.tokens) for sample in batch),
-                counted_tokens=sum(int(sample.counted.sum()) for sample in batch),
+                counted_tokens=sum(int(sample.loss_mask.sum()) for sample in batch),
             )
-    sha256 = {_DATA: hash_file(data)}
+    sha256 = {_ARROW_FILE: hash_file(data)}
     summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
     write_json(summary_path, summary)
     return summary
@@ -100,8 +105,8 @@ def write_samples(
 
 def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:
     """Memory-map the samples and read their summary."""
-    data = summary_path.with_name(_DATA)
+    data = summary_path.with_name(_ARROW_FILE)
     summary = json.loads(summary_path.read_text(encoding="utf-8"))
-    if problem := describe_alteration(data, summary["sha256"][_DATA]):
+    if problem := describe_alteration(data, summary["sha256"][_ARROW_FILE]):
         raise UserError(f"{problem} Delete {summary_path} to have it made again.")
     return Samples(pa.ipc.open_file(pa.memory_map(str(data))).read_all()), summary

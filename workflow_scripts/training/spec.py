@@ -43,6 +43,7 @@ class TrainingSpec:
 
     @property
     def evaluates(self) -> bool:
+        """Whether the model is evaluated during training: on held-out samples, by `score`, or both."""
         return bool(self.held_out) or self.score is not None
 
     @property
@@ -53,12 +54,13 @@ class TrainingSpec:
     def steps(self) -> int:
         return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))
 
-    def order(self, epoch: int = 0) -> EpochSampler:
+    def make_sampler(self, epoch: int = 0) -> EpochSampler:
+        """Make the sampler that determines the order of the samples in an epoch."""
         return EpochSampler(len(self.samples), self.seed, epoch)
 
     def count_tokens(self, steps: int) -> int:
-        """Count the tokens of the first `steps` steps."""
-        epochs, rest = divmod(steps, self.steps_per_epoch)
-        last = list(self.order(epochs))[: rest * self.keys.batch_size]
+        """Count the tokens of the first `steps` steps, without padding."""
+        epochs, remaining_steps = divmod(steps, self.steps_per_epoch)
+        last = list(self.make_sampler(epochs))[: remaining_steps * self.keys.batch_size]
         lengths = self.samples.lengths
         return int(epochs * lengths.sum() + lengths[last].sum())

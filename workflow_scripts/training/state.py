@@ -31,7 +31,7 @@ class StateFolder:
         owner = {"training": hash_json(fingerprint)}
         if read_json(path / _OWNER) != owner:
             if path.exists():
-                print("The state is of another training, with other settings: starting again.")
+                print("The saved state is of a training with other settings; starting again.")
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir(parents=True)
             write_json(path / _OWNER, owner)
@@ -40,9 +40,9 @@ class StateFolder:
         return self.path / f"checkpoint-{step}"
 
     def find_latest(self) -> Path | None:
-        """Return the newest valid checkpoint, and remove newer invalid ones.
+        """Return the newest valid checkpoint, or None, and remove newer invalid ones.
 
-        Its best earlier state must be valid too, because no later state can replace it.
+        The best earlier checkpoint that it names must be valid too, because later ones lack its weights.
         """
         steps = [int(path.name.partition("-")[2]) for path in self.path.glob("checkpoint-*")]
         for folder in map(self.get_checkpoint, sorted(steps, reverse=True)):

@@ -18,14 +18,17 @@ _WRAPPER_MODULE = "wrapped_chunk_layers"
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
-def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
-    """Return the model with only the trained parameters requiring gradients; `exact` casts these to float32."""
+def select_trainable(model, keys: TrainingKeys, *, upcast: bool = True):
+    """Return the model with only the trained parameters requiring gradients, cast to float32 unless `upcast` is False.
+
+    With the method lora, the returned model is wrapped by PEFT.
+    """
     if keys.method == "lora":
         model = _add_adapters(model, keys)
     else:
         model.requires_grad_(keys.method == "full")
     for part in keys.trainable_modules:
-        parameters = [p for name, p in model.named_parameters() if _belongs(model, name, part)]
+        parameters = [p for name, p in model.named_parameters() if _is_in_part(model, name, part)]
         if not parameters:
             raise UserError(
                 f"trainable_modules names {part!r}, of which {type(model).__name__} has no parameter; expected a"
@@ -33,13 +36,14 @@ def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
             )
         for parameter in parameters:
             parameter.requires_grad_(True)
-    for parameter in get_trained_parameters(model).values() if exact else ():
-        # Small updates are lost in 16 bits.
-        parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
+    if upcast:  # small updates are lost in 16 bits
+        for parameter in get_trained_parameters(model).values():
+            parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
 
 
-def _belongs(model, name: str, part: str) -> bool:
+def _is_in_part(model, name: str, part: str) -> bool:
+    """Return whether a parameter is in a part named by `trainable_modules`."""
     if part == WRAPPER:
         return _WRAPPER_MODULE in name
     match = _LAYER.search(name)
@@ -71,10 +75,12 @@ def _add_adapters(model, keys: TrainingKeys):
 
 def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
     """Return PEFT's target modules; "usual" means PEFT's defaults, for a chunked model those of its base."""
-    from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
+    from peft.utils.constants import (
+        TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as DEFAULT_TARGETS,
+    )
 
     if targets == ["usual"]:
-        return USUAL.get(model.config.model_type.removesuffix("_chunking"))
+        return DEFAULT_TARGETS.get(model.config.model_type.removesuffix("_chunking"))
     return "all-linear" if targets == ["all-linear"] else targets
 
 
@@ -85,5 +91,5 @@ def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
     """Set all trained parameters to the given values; raise RuntimeError if their names differ."""
     if tensors.keys() != get_trained_parameters(model).keys():
-        raise RuntimeError("The parameters that are trained and those that were saved differ.")
+        raise RuntimeError("The saved parameters are not those that are trained.")
     model.load_state_dict(tensors, strict=False)

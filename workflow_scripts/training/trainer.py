@@ -13,7 +13,7 @@ from transformers import Trainer, TrainerControl
 from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
 from workflow_scripts.training.packing import IGNORED, EpochSampler
-from workflow_scripts.training.samples import Samples, batches
+from workflow_scripts.training.samples import Samples, iterate_batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
 
@@ -25,25 +25,25 @@ def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tup
 
     For a single row, logits are computed only for the positions in the loss.
     """
-    counted = labels[:, 1:] != IGNORED
-    targets = labels[:, 1:][counted]
+    in_loss = labels[:, 1:] != IGNORED
+    targets = labels[:, 1:][in_loss]
     if len(labels) == 1:
-        positions = counted[0].nonzero()[:, 0]
+        positions = in_loss[0].nonzero()[:, 0]
         logits = model(**inputs, use_cache=False, logits_to_keep=positions).logits.squeeze(0)
     else:
-        logits = model(**inputs, use_cache=False).logits[:, :-1][counted]
-    exact = torch.promote_types(logits.dtype, torch.float32)
-    return F.cross_entropy(logits.to(exact), targets, reduction="sum"), len(targets)
+        logits = model(**inputs, use_cache=False).logits[:, :-1][in_loss]
+    dtype = torch.promote_types(logits.dtype, torch.float32)
+    return F.cross_entropy(logits.to(dtype), targets, reduction="sum"), len(targets)
 
 
 class PackedTrainer(Trainer):
-    """transformers' Trainer on the samples of a spec, in its order and with the given collation."""
+    """transformers' Trainer on the samples of `spec`, in its order, with micro-batches made by the data collator."""
 
     control: TrainerControl
     spec: TrainingSpec
 
     def _get_train_sampler(self, train_dataset=None) -> EpochSampler:
-        return self.spec.order()
+        return self.spec.make_sampler()
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
         """Autocast around the loss; accelerate would instead wrap the model's forward.
@@ -51,11 +51,12 @@ class PackedTrainer(Trainer):
         A wrapped forward would also change evaluations, and would keep the model in memory.
         """
         dtype = getattr(torch, self.spec.precision)
-        is_exact = dtype == torch.float32
-        return nullcontext() if is_exact else torch.autocast(self.args.device.type, dtype=dtype)
+        if dtype == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.args.device.type, dtype=dtype)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """Return the micro-batch's share of the mean loss over all counted tokens of the step."""
+        """Return the micro-batch's part of the mean loss over all tokens in the loss of the step."""
         inputs, labels = self._split_inputs(inputs)
         config = self.model.config
         if getattr(config, "distillation", False) or getattr(config, "logits_distillation", False):
@@ -74,7 +75,7 @@ class PackedTrainer(Trainer):
         return inputs, inputs.pop("labels")
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
-        """Compute the held-out loss per counted token, and the spec's own score."""
+        """Compute the mean held-out loss per token in the loss, and the metrics of the spec's `score`."""
         self.model.eval()
         metrics = {}
         if self.spec.held_out:
@@ -93,7 +94,7 @@ class PackedTrainer(Trainer):
     def _compute_mean_loss(self, held_out: Samples) -> float:
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad(), self.compute_loss_context_manager():
-            for samples in batches(held_out, self.args.train_batch_size):
+            for samples in iterate_batches(held_out, self.args.train_batch_size):
                 inputs = self._prepare_inputs(self.data_collator(samples))
                 loss, tokens = compute_summed_loss(self.model, *self._split_inputs(inputs))
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])

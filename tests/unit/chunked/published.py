@@ -1,6 +1,6 @@
 """Save models in the format of the published code: its names of the added weights, and its config.json.
 
-Published adapters are `chunk_layers_<chunk>.adapter_<place>`, and its aggregation is `aggregation_head`.
+Published adapters are `chunk_layers_<chunk>.adapter_<depth>`, and its aggregation is `aggregation_head`.
 """
 
 import json
@@ -41,8 +41,8 @@ def save_published(folder, family="qwen2", mode="uniform_with_shared_start_and_e
     names = {f"{AGGREGATION}.proj": f"{WRAPPER}.aggregation_head.linear"}
     names |= {f"{AGGREGATION}.": f"{WRAPPER}.aggregation_head.mlp."}
     for chunk, numbers in enumerate(PLANS[mode]):
-        for place, number in enumerate(numbers):
-            published = f"{WRAPPER}.chunk_layers_{chunk}.adapter_{place}."
+        for depth, number in enumerate(numbers):
+            published = f"{WRAPPER}.chunk_layers_{chunk}.adapter_{depth}."
             names[f"{WRAPPER}.adapters.{number}."] = published
     rewrite(folder, lambda weights: {_rename(name, names): weights[name] for name in weights})
     return base, model

@@ -34,47 +34,52 @@ def get_added_weights(chunked) -> dict[str, torch.Tensor]:
 def compute_reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
     """Compute the logits of each row separately; padding has zeros."""
     mask = torch.ones_like(ids) if mask is None else mask
-    new, rows = get_added_weights(chunked), []
+    added, rows = get_added_weights(chunked), []
     for row, real in zip(ids, mask.bool(), strict=True):
         logits = torch.zeros(len(row), base.config.vocab_size)
-        logits[real] = compute_logits(base, compute_states(base, chunked.config, new, row[real]))
+        logits[real] = compute_logits(base, compute_states(base, chunked.config, added, row[real]))
         rows.append(logits)
     return torch.stack(rows)
 
 
-def compute_reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
+def compute_reference_loss(base, config, added, ids: torch.Tensor, labels: torch.Tensor, mask=None):
     """Compute the language-model loss and the distillation loss against the unchunked model, row by row.
 
-    The published loss counts every position, including prompts and padding; ours counts positions with a label.
+    `added` holds the weights that chunking adds.
+
+    The published loss is over every position, including prompts and padding; ours is over positions with a label.
     """
     is_published, t = config.distillation_loss == "published", config.temperature
-    behind, num_states = len(config.plan().end) + 1, base.config.num_hidden_layers + 1
+    num_compared, num_states = len(config.plan().end) + 1, base.config.num_hidden_layers + 1
     mask = torch.ones_like(ids) if mask is None else mask
-    plain, hidden, soft = [], [], []
+    label_losses, hidden_losses, logits_losses = [], [], []
     for row, targets, real in zip(ids, labels[:, 1:], mask.bool(), strict=True):
-        counts = targets != -100
-        states = compute_states(base, config, new, row, real)
-        logits = compute_logits(base, states)
-        plain.append(F.cross_entropy(logits[:-1][counts], targets[counts], reduction="none"))
+        in_loss = targets != -100
+        student = compute_states(base, config, added, row, real)
+        logits = compute_logits(base, student)
+        label_losses.append(
+            F.cross_entropy(logits[:-1][in_loss], targets[in_loss], reduction="none")
+        )
         with torch.no_grad():
             teacher = compute_states(base, None, {}, row, real)
             teacher_logits = compute_logits(base, teacher)
         if is_published:
-            counts = slice(None)
-            states[-1], teacher[-1] = base.model.norm(states[-1]), base.model.norm(teacher[-1])
+            in_loss = slice(None)
+            student[-1], teacher[-1] = base.model.norm(student[-1]), base.model.norm(teacher[-1])
         else:
-            counts = torch.cat([counts, torch.tensor([False])])
+            in_loss = torch.cat([in_loss, torch.tensor([False])])
         cosines = [
-            F.cosine_similarity(own, target, dim=-1)[0][counts]
-            for own, target in zip(states[-behind:], teacher[-behind:], strict=True)
+            F.cosine_similarity(state, target, dim=-1)[0][in_loss]
+            for state, target in zip(student[-num_compared:], teacher[-num_compared:], strict=True)
         ]
-        hidden.append((1 - torch.stack(cosines)).square().sum(0))
-        p, q = (F.softmax(each[counts] / t, dim=-1) for each in (teacher_logits, logits))
-        soft.append(t**2 * (p * (p / q).log()).sum(-1))
-    total = torch.cat(plain).mean()
+        hidden_losses.append((1 - torch.stack(cosines)).square().sum(0))
+        p, q = (F.softmax(x[in_loss] / t, dim=-1) for x in (teacher_logits, logits))
+        logits_losses.append(t**2 * (p * (p / q).log()).sum(-1))
+    total = torch.cat(label_losses).mean()
     if config.distillation:
-        total = total + torch.cat(hidden).mean() / (num_states if is_published else behind)
-    return total + torch.cat(soft).mean() if config.logits_distillation else total
+        divisor = num_states if is_published else num_compared
+        total = total + torch.cat(hidden_losses).mean() / divisor
+    return total + torch.cat(logits_losses).mean() if config.logits_distillation else total
 
 
 def compute_logits(base, states: list[torch.Tensor]) -> torch.Tensor:
@@ -91,7 +96,7 @@ def _make_mask(config, number: int, tokens: int) -> torch.Tensor:
     return torch.zeros(tokens, tokens).masked_fill(hidden, torch.finfo(torch.float32).min)
 
 
-def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
+def compute_states(base, config, added, row: torch.Tensor, real=None) -> list[torch.Tensor]:
     """Compute the hidden states after each shared layer and after all chunks; config=None means unchunked.
 
     `real` is the mask of a right-padded row: True for tokens.
@@ -113,7 +118,7 @@ def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torc
     def run_adapter(number: int, x: torch.Tensor) -> torch.Tensor:
         if not config.use_adapters:
             return x
-        up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
+        up, down = (added[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
         return x + ACT2FN[config.hidden_act](x @ up.T) @ down.T
 
     states = [x]
@@ -126,13 +131,13 @@ def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torc
             y = run_layer(number, run_adapter(number, y))
         outputs.append(y)
     if outputs:
-        states.append(_aggregate(config, new, outputs, states[-1]))
+        states.append(_aggregate(config, added, outputs, states[-1]))
     for number in plan.end:
         states.append(run_layer(number, states[-1]))
     return states
 
 
-def _aggregate(config, new, outputs, shared):
+def _aggregate(config, added, outputs, shared):
     total = shared + sum(output - shared for output in outputs)
     mean = sum(outputs) / len(outputs)
     if config.aggregation_mode == "mean":
@@ -141,10 +146,10 @@ def _aggregate(config, new, outputs, shared):
         return outputs[-1]
     if config.aggregation_mode == "residual":
         return total
-    x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
-    x = x + new.get("aggregation.proj.bias", 0)
-    gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
-    x = (ACT2FN[config.hidden_act](gate) * up) @ new["aggregation.down_proj.weight"].T
+    x = torch.cat(outputs, dim=-1) @ added["aggregation.proj.weight"].T
+    x = x + added.get("aggregation.proj.bias", 0)
+    gate, up = (x @ added[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
+    x = (ACT2FN[config.hidden_act](gate) * up) @ added["aggregation.down_proj.weight"].T
     return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]
 
 

@@ -26,7 +26,7 @@ PUBLISHED = {"distillation_loss": "published"}
 
 
 @pytest.mark.parametrize(
-    ("kind", "keys", "items", "rows_at_once"),
+    ("kind", "keys", "items", "rows_per_block"),
     [
         ("qwen2", PLAN | DISTILLED, 40, 7),
         ("qwen2", PLAN | HIDDEN | PUBLISHED, None, 1000),
@@ -36,20 +36,20 @@ PUBLISHED = {"distillation_loss": "published"}
         ("windowed", PLAN | DISTILLED, None, 7),
     ],
 )
-def test_distillation_loss_and_gradients(kind, keys, items, rows_at_once):
+def test_distillation_loss_and_gradients(kind, keys, items, rows_per_block):
     base = make_tiny_model(kind, layers=6, seed=None)
     ids, mask = fresh_ids(3, 8), make_padding_mask(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
     model = chunked_model(base, **keys, temperature=3.0).train()
-    model.max_logits = rows_at_once * VOCABULARY
-    new = get_added_weights(model)
-    expected = compute_reference_loss(base, model.config, new, ids, labels, mask)
-    counted = int((labels[:, 1:] != -100).sum())
+    model.max_logits = rows_per_block * VOCABULARY
+    added = get_added_weights(model)
+    expected = compute_reference_loss(base, model.config, added, ids, labels, mask)
+    num_targets = int((labels[:, 1:] != -100).sum())
     loss = model(ids, attention_mask=mask, labels=labels, num_items_in_batch=items).loss
-    loss = loss * (items or counted) / counted
+    loss = loss * (items or num_targets) / num_targets
     assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
-    for name, weight in new.items():
+    for name, weight in added.items():
         own, reference = (
             torch.autograd.grad(value, weight, retain_graph=True)[0] for value in (loss, expected)
         )

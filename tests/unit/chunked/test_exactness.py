@@ -1,4 +1,4 @@
-"""Test that a chunked model has the logits of the reference under every way of running it."""
+"""Test that a chunked model has the logits of the reference with padding, caches, blocks of tokens and beam search."""
 
 import itertools
 

@@ -44,9 +44,9 @@ def test_layers_named_twice(both, tmp_path):
 
     def name_twice(weights):
         for chunk, numbers in enumerate(PLANS[mode]):
-            for place, number in enumerate(numbers):
+            for depth, number in enumerate(numbers):
                 own = f"model.layers.{number}."
-                second = f"{WRAPPER}.chunk_layers_{chunk}.layers.{place}."
+                second = f"{WRAPPER}.chunk_layers_{chunk}.layers.{depth}."
                 for name in [name for name in weights if name.startswith(own)]:
                     weights[name.replace(own, second)] = weights[name].clone()
                     if not both:

@@ -69,16 +69,16 @@ def test_training_and_saving(mode, aggregation, family, losses, adapters, tmp_pa
 
 def train_both(base, model) -> None:
     """Train the reference and the model; compare the losses of each step, and all final weights."""
-    new = {
+    added = {
         name: w.detach().clone().requires_grad_() for name, w in get_added_weights(model).items()
     }
-    plain = torch.optim.SGD([*base.parameters(), *new.values()], lr=RATE)
+    plain = torch.optim.SGD([*base.parameters(), *added.values()], lr=RATE)
     fused = torch.optim.SGD(model.train().parameters(), lr=RATE)
     for _ in range(STEPS):
         ids = fresh_ids(2, 6)
         labels = ids.clone()
         labels[0, :3] = -100
-        expected = compute_reference_loss(base, model.config, new, ids, labels)
+        expected = compute_reference_loss(base, model.config, added, ids, labels)
         loss = model(ids, labels=labels, use_cache=False).loss
         assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
         for optimizer, value in ((plain, expected), (fused, loss)):
@@ -86,7 +86,7 @@ def train_both(base, model) -> None:
             value.backward()
             optimizer.step()
     weights = dict(base.named_parameters())
-    weights |= {f"model.wrapped_chunk_layers.{name}": weight for name, weight in new.items()}
+    weights |= {f"model.wrapped_chunk_layers.{name}": weight for name, weight in added.items()}
     for name, weight in model.named_parameters():
         assert_near(weight, weights[name])
 

@@ -1,6 +1,6 @@
 """Check names, parameters and source lines of other libraries that the package uses beyond their public API.
 
-- accelerate: _hf_hook (chunked/layer_order.py): layers with such a hook, which moves inputs, are not fused
+- accelerate: _hf_hook (chunked/stacked.py): layers with such a hook, which moves inputs, are not fused
 - datasets: load.dataset_module_factory (replaced), the hash in its result, and config.HF_DATASETS_CACHE
   (hub/mirror.py): harnesses find datasets of the hub folder by their usual names, and read the folder once
 - lighteval: _padded_greedy_until, tok_encode_pair, from_model (evaluation/prefix_lighteval.py): lighteval builds

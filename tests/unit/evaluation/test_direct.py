@@ -70,7 +70,7 @@ def test_direct_records_by_task_kind(evaluate, model_manifest, world):
     assert all(isinstance(item["text"], str) for item in items)
     record, items = evaluate("truthfulqa_mc2", "acc", shots=5, max_test_items=4)
     assert {item["correct"] for item in items} == {None}, "graded"
-    assert record.task.shots == 0, "its examples stand in the task itself, which forbids others"
+    assert record.task.shots == 0, "the task contains its examples and forbids others"
     with pytest.raises(UserError, match=r"'acc_typo'.*acc, acc_norm"):
         evaluate("arc_easy", "acc_typo", max_test_items=2)
 

@@ -52,7 +52,7 @@ def evaluate(name, request):
 def load_first_subjects(*arguments):
     tasks = load_all(*arguments)[: int(subjects)]
     for task in tasks:
-        # One token an answer: an untrained model would not stop behind a letter.
+        # One token per answer, because an untrained model would not stop after a letter.
         task.generation_size = task.config.generation_size = 1
     return tasks
 
@@ -61,7 +61,7 @@ configs = [task.config for task in load_first_subjects("installed", 5)]
 load = mmlu.load_model
 
 def load_answering_model(*arguments, **options):
-    # An untrained model would answer the same throughout; this one gives letters and others.
+    # An untrained model would always answer the same; this one answers with letters and other tokens.
     loaded = load(*arguments, **options)
     words = (" A", " B", " C", " D", "\\n", ".")
     ids = [loaded.tokenizer(word).input_ids[-1] for word in words]
@@ -76,9 +76,9 @@ def load_answering_model(*arguments, **options):
 
 mmlu.load_model = load_answering_model
 
-# lighteval's own model, loop and registry of these tasks alone
+# lighteval's own model and loop, with a registry of only these tasks
 loaded = load_answering_model(manifest, device="cpu", dtype="float32", attention="auto")
-tracker = EvaluationTracker(output_dir=str(out / "theirs"))
+tracker = EvaluationTracker(output_dir=str(out / "reference"))
 Registry.load_all_task_configs = staticmethod(lambda *_, **__: {c.name: c for c in configs})
 with mirror(hub):
     pipeline = Pipeline(
@@ -93,7 +93,7 @@ with mirror(hub):
     )
     pipeline.model._cache = None
     pipeline.evaluate()
-results["theirs"] = {
+results["reference"] = {
     mmlu.get_subject(name.split("|")[0]): dict(values)
     for name, values in tracker.metrics_logger.metric_aggregated.items()
 }
@@ -107,20 +107,20 @@ results["answers"] = {
 evaluate("whole", request)
 evaluate("published", request.model_copy(update={"prompt": "published"}))
 
-# stopped in the middle, and gone on with
-add, done = ScoreCache.add, []
+# interrupted after 20 answers, and resumed
+add, stored = ScoreCache.add, []
 
-def stop(self, key, value):
-    if len(done) == 20:
+def add_or_interrupt(self, key, value):
+    if len(stored) == 20:
         raise KeyboardInterrupt
-    done.append(key)
+    stored.append(key)
     add(self, key, value)
 
-ScoreCache.add = stop
+ScoreCache.add = add_or_interrupt
 try:
     evaluate("resumed", request)
 except KeyboardInterrupt:
-    results["left"] = (out / ".resumed.scored").stat().st_size
+    results["cache_bytes"] = (out / ".resumed.scored").stat().st_size
 ScoreCache.add = add
 computed = []
 ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
@@ -165,7 +165,7 @@ def run(world, model_manifest, tmp_path_factory):
 
 def test_numbers_equal_lighteval(run):
     output, record, items, _ = run
-    reference = output["theirs"]
+    reference = output["reference"]
     average = reference.pop("all")
     for metric in record.metrics:
         if metric.subset:
@@ -176,7 +176,7 @@ def test_numbers_equal_lighteval(run):
     averages = {metric.name: metric.value for metric in record.metrics if not metric.subset}
     for name in ("em", "qem", "acc"):
         assert averages[f"{name}_macro"] == pytest.approx(average[name])
-    assert 0 < averages["em"] < averages["qem"], "a full stop passes for an A under qem"
+    assert 0 < averages["em"] < averages["qem"], "a full stop equals an A under qem"
     assert {item["item"]: item["text"] for item in items} == output["answers"]
     assert record.items.n == len(items) == SUBJECTS * PER_SUBJECT
     for item in items:
@@ -206,8 +206,8 @@ def test_mmlu_prompts(run, world):
 
 def test_mmlu_resumed_record(run):
     output, record, items, out = run
-    assert output["left"] > 0
-    assert output["computed"] == len(items) * 5 - 20, "an answer and four letters each"
+    assert output["cache_bytes"] > 0
+    assert output["computed"] == len(items) * 5 - 20, "an answer and four letters per question"
     resumed = read_record(out / "resumed.json").serialize_stable()
     assert resumed.replace("resumed", "whole") == record.serialize_stable()
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.tiny_models import VOCABULARY, make_tiny_model
-from tests.unit.evaluation.drawn import Requests, fresh_seed, generate_alone
+from tests.unit.evaluation.random_requests import RandomRequests, fresh_seed, generate_alone
 from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import GenerationRules
@@ -25,7 +25,7 @@ def make_model(kind: str):
 
 def make_contexts(seed: int) -> list[list[int]]:
     """Draw two families of six contexts, a family of four, three single contexts, and a repeat."""
-    requests = Requests(seed)
+    requests = RandomRequests(seed)
     contexts = requests.draw_contexts(2, 6)
     start = requests.draw_tokens(40)
     contexts += [start, *([*start, *requests.draw_tokens(1, 5)] for _ in range(3))]
@@ -56,7 +56,7 @@ def test_greedy_equals_generate(kind):
 def test_samples_equal_plain_loop():
     rules = GenerationRules(make_tiny_model("qwen2"), SAMPLED)
     seed = fresh_seed()
-    context = Requests(seed).draw_tokens(1, 30)
+    context = RandomRequests(seed).draw_tokens(1, 30)
     torch.manual_seed(seed)
     logits = (3 * torch.randn(NEW, VOCABULARY)).to(torch.bfloat16)
     answer = Answer(0, GenerationRequest(context, NEW, seed=seed), rules, {})

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.processes import python
-from tests.unit.evaluation.drawn import fresh_seed
+from tests.unit.evaluation.random_requests import fresh_seed
 
 pytestmark = pytest.mark.slow  # importing lighteval takes ten seconds
 
@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
 from lighteval.models.model_input import GenerationParameters
 from lighteval.tasks.requests import Doc
-from tests.unit.evaluation.drawn import CachelessModel
+from tests.unit.evaluation.random_requests import CachelessModel
 from tests.tiny_models import make_tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
@@ -24,8 +24,8 @@ rng = random.Random(seed)
 tokenizer = AutoTokenizer.from_pretrained(folder)
 words = [w for index in range(len(tokenizer)) if (w := tokenizer.decode([index]).strip())]
 
-def draw_text(least, most):
-    return " ".join(rng.choices(words, k=rng.randint(least, most)))
+def draw_text(minimum, maximum):
+    return " ".join(rng.choices(words, k=rng.randint(minimum, maximum)))
 
 def make_models(model, **generation):
     config = TransformersModelConfig(
@@ -48,7 +48,7 @@ def check(kind, reference, own):
     endings = make_docs(lambda: [" " + draw_text(1, 6) for _ in range(4)])
     for some in (letters, endings, letters[:1]):
         expected = reference.loglikelihood(some)
-        encode, own.tokenizer.encode = own.tokenizer.encode, None  # no text is encoded by itself
+        encode, own.tokenizer.encode = own.tokenizer.encode, None  # texts are encoded in batches
         scores = own.loglikelihood(some)
         own.tokenizer.encode = encode
         for a, b in zip(expected, scores, strict=True):
@@ -58,9 +58,9 @@ def check(kind, reference, own):
             rows = a.output_tokens.tolist()  # padded with -1
             assert [[token for token in row if token >= 0] for row in rows] == b.output_tokens
     requests = make_docs(lambda: ["A"], generation_size=6, stop_sequences=["\\n", "e", " th"])
-    # Each prompt alone: in a batch, an answer of lighteval depends on its neighbours (all are
-    # cut short beside one as long as the window, an end of text is read over while others go on,
-    # and padding was seen to change the first token by more than rounding does).
+    # Each prompt alone, because in a batch, an answer of lighteval depends on the others: a prompt as
+    # long as the window truncates all answers, an end-of-text token is ignored while others continue,
+    # and padding changes the first token by more than rounding errors.
     expected = [answer for doc in requests for answer in reference.greedy_until([doc])]
     texts = set()
     for a, b in zip(expected, own.greedy_until(requests), strict=True):

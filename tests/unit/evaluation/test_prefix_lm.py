@@ -6,7 +6,7 @@ from lm_eval.models.huggingface import HFLM
 
 from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizers import TEXT, tokenizer_like
-from tests.unit.evaluation.drawn import CachelessModel
+from tests.unit.evaluation.random_requests import CachelessModel
 from tests.unit.watched import AWKWARD, draw_pairs
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from tests.tiny_models import make_tiny_model
-from tests.unit.evaluation.drawn import (
+from tests.unit.evaluation.random_requests import (
     WINDOW,
     CachelessModel,
-    Requests,
+    RandomRequests,
     compute_plain_score,
     fresh_seed,
 )
@@ -32,7 +32,7 @@ def assert_same(scores, expected, tolerance: float = 1e-4) -> None:
 def test_scores_equal_plain(kind):
     """Scores do not depend on the batch size or the order of requests."""
     model = make_tiny_model(kind)
-    requests = Requests(fresh_seed()).draw_requests()
+    requests = RandomRequests(fresh_seed()).draw_requests()
     # Add greedy answers, so that some greedy flags are true.
     for context, _ in requests[:6]:
         best = model(torch.tensor([context])).logits[0, -1].argmax().item()
@@ -52,7 +52,7 @@ def test_scores_equal_plain(kind):
 
 def test_plain_batches_equal_plain():
     model = CachelessModel()
-    requests = Requests(fresh_seed()).draw_requests()
+    requests = RandomRequests(fresh_seed()).draw_requests()
     engine = PrefixEngine(model)
     assert engine.description.startswith("plain batches: ")
     expected = [compute_plain_score(model, *request) for request in requests]
@@ -62,7 +62,7 @@ def test_plain_batches_equal_plain():
 @pytest.mark.parametrize("window", [None, 4])
 def test_attention_shapes(window):
     """Compare the output shapes of the GPU-only varlen attention and of masked attention on the meta device."""
-    trie, _ = build_trie(Requests(0).draw_contexts())
+    trie, _ = build_trie(RandomRequests(0).draw_contexts())
     start = len(trie) // 2
     nodes = np.flatnonzero(trie.ends[:start] > start)
     nodes = np.concatenate([nodes, np.arange(start, len(trie))])

@@ -52,11 +52,11 @@ def test_half_written_line(tmp_path, lost_bytes):
 def test_score_cache_changed_key(tmp_path, change):
     question = change.pop("question", QUESTION)
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        items.look_up([QUESTION])[0] = [1.0, True]
+        items.look_up_answers([QUESTION])[0] = [1.0, True]
     with ScoreCache(tmp_path / "items", **RUN | change) as items:
-        assert not items.look_up([question])
+        assert not items.look_up_answers([question])
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        assert items.look_up([QUESTION]) == {0: [1.0, True]}
+        assert items.look_up_answers([QUESTION]) == {0: [1.0, True]}
 
 
 def evaluate(manifest, world, record, load=load_model):

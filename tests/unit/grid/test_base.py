@@ -15,7 +15,7 @@ REQUEST = make_cell(
 def test_job_cells_share_load(world, model_manifest, tmp_path):
     """Compare a job's cell with the same cell alone: fresh adapters do not depend on earlier training runs."""
     dataset = world / f"datasets/{DATASET}/manifest.json"
-    cells = REQUEST.cells()
+    cells = REQUEST.split()
     records = [tmp_path / f"{name}.json" for name in cells]
     request, log = REQUEST.to_params(), tmp_path / "log"
     measure_cells(model_manifest, [dataset], records, log, "1", request, {"tries_left": 1})

@@ -11,8 +11,8 @@ from tests.tiny_models import base_model, put_in_hub
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.parity import verify_chunked
 from workflow_scripts.evaluation.requests import VerifyRequest
+from workflow_scripts.evaluation.verify_chunked import verify_chunked
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify

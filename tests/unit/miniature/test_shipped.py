@@ -12,7 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
-from workflow_scripts.miniature.shipped import place
+from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.miniature.tokenizer import SPECS
 
 SMALL = "Pythia-0.1M"
@@ -34,7 +34,7 @@ def test_shipped_files_have_their_digests(name):
 
 @pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])
 def test_placed_model_weights(tmp_path, name):
-    place(tmp_path, name)
+    copy_model(tmp_path, name)
     folder = tmp_path / "models/miniature" / name
     model = AutoModelForCausalLM.from_pretrained(folder)
     own = model.state_dict()
@@ -59,5 +59,5 @@ def test_damaged_file_is_named(shipped_copy, tmp_path, file):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(UserError, match=path.name):
-        place(tmp_path / "hub", SMALL, shipped_copy)
+        copy_model(tmp_path / "hub", SMALL, shipped_copy)
     assert not (tmp_path / "hub").exists()

@@ -11,7 +11,7 @@ from tests.records import TRAINED as TRAINING
 from tests.records import record_fields
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.records import ItemsFile, Record
-from workflow_scripts.evaluation.cells import harmony_cells
+from workflow_scripts.evaluation.cells import build_harmony_cells
 from workflow_scripts.paper.protocol_differences import compute_differences, withhold_verdicts
 from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
@@ -40,7 +40,7 @@ def make_record(task: str, request: dict[str, Any], *, study="harmony", **change
 
 def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.DataFrame:
     """Return the decisive differences of a config/paper_exact.yaml record with some changes."""
-    request = harmony_cells(load_config("paper_exact"), protocol, (task,)).cells()[task]
+    request = build_harmony_cells(load_config("paper_exact"), protocol, (task,)).split()[task]
     params = request.to_params() | changes.pop("request", {})
     if request.recipe:
         changes["keys"] = request.recipe.model_dump(mode="json") | changes.get("keys", {})

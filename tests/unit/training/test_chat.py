@@ -44,7 +44,7 @@ def tokenise(template, *rows, length=10_000, column=None, system=None):
     tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
     bad, keys = BadSamples(), {"column": column, "length": length, "system": system}
     samples = tokenise_conversations(tokenizer, rows, bad, **keys)
-    marked = [list(zip(s.tokens.tolist(), s.counted.tolist(), strict=True)) for s in samples]
+    marked = [list(zip(s.tokens.tolist(), s.loss_mask.tolist(), strict=True)) for s in samples]
     return marked, dict(bad)
 
 

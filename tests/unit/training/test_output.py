@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import edit_config, make_tiny_model, put_in_hub, sealed
 from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.training.small import make_keys, train_small
+from tests.unit.training.tiny_training import make_keys, train_tiny
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.training.output import save_checkpoint
@@ -33,7 +33,7 @@ def get_loader(manifest):
 def train_and_save(manifest, folder, **changes):
     """Train, save the checkpoint in `folder`, and return the logits of the trained model."""
     load, state = get_loader(manifest), folder.with_name("state")
-    trained = train_small(state, load=load, max_steps=3, lr_scheduler="constant", **changes)
+    trained = train_tiny(state, load=load, max_steps=3, lr_scheduler="constant", **changes)
     keys = make_keys(**changes)
     save_checkpoint(load, trained.parameters, manifest, folder, id="org/base+cpt", keys=keys)
     return compute_logits(trained.model)

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.tiny_models import make_tiny_model
-from tests.unit.training.small import make_keys, make_model, make_samples
+from tests.unit.training.tiny_training import make_keys, make_model, make_samples
 from workflow_scripts.training.attention import choose_packing, get_packing_arguments
 from workflow_scripts.training.packing import collate
 from workflow_scripts.training.trainable_parameters import select_trainable
@@ -41,12 +41,12 @@ def compute_gradients(model, loss):
 )
 def test_summed_loss_and_gradients(kind, packing):
     options = {} if kind == "fused" else {"initializer_range": 0.02}
-    packed, whole = (make_tiny_model(kind, **options) for _ in range(2))
+    packed, padded = (make_tiny_model(kind, **options) for _ in range(2))
     keys = make_keys(packing=packing != "none")
     assert choose_packing(packed, keys) == packing
     if packing == "stretches":
-        packed, whole = make_adapted(packed), make_adapted(whole)
-    samples = list(make_samples(LENGTHS, seed=3, counted_from=5))
+        packed, padded = make_adapted(packed), make_adapted(padded)
+    samples = list(make_samples(LENGTHS, seed=3, loss_start=5))
     inputs = collate(samples, packing != "none")
     labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
     if lengths:
@@ -57,9 +57,9 @@ def test_summed_loss_and_gradients(kind, packing):
 
     inputs = collate(samples, False)
     targets = inputs.pop("labels")[:, 1:].flatten()
-    logits = whole(**inputs, use_cache=False).logits[:, :-1].float().flatten(0, 1)
+    logits = padded(**inputs, use_cache=False).logits[:, :-1].float().flatten(0, 1)
     expected_loss = F.cross_entropy(logits, targets, reduction="sum")
-    expected = compute_gradients(whole, expected_loss)
+    expected = compute_gradients(padded, expected_loss)
     assert float(loss) == pytest.approx(float(expected_loss), rel=1e-5)
     assert gradients.keys() == expected.keys()
     for name, gradient in gradients.items():

@@ -10,12 +10,12 @@ from itertools import count
 import pytest
 import torch
 
-from tests.unit.training.small import (
+from tests.unit.training.tiny_training import (
     draw_samples,
     is_same,
     list_losses,
     make_model,
-    train_small,
+    train_tiny,
 )
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training.state import is_sealed
@@ -33,7 +33,7 @@ class Killed(BaseException):
 
 def train(folder, changes):
     samples = {"samples": draw_samples(40), "held_out": draw_samples(6, seed=1)}
-    return train_small(folder, "llama", **samples | changes)
+    return train_tiny(folder, "llama", **samples | changes)
 
 
 def act_in_step(step, act):
@@ -65,12 +65,12 @@ def interrupt(folder, changes, step):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """Train once per set of changes, without a kill."""
 
     @cache
     def run(changes: str):
-        return train(tmp_path_factory.mktemp("undisturbed"), json.loads(changes))
+        return train(tmp_path_factory.mktemp("uninterrupted"), json.loads(changes))
 
     return lambda changes: run(json.dumps(changes))
 
@@ -81,28 +81,28 @@ def assert_same_outcome(resumed, expected):
         assert getattr(resumed, name) == getattr(expected, name)
 
 
-def test_half_written_weights_are_ignored(undisturbed, tmp_path):
+def test_half_written_weights_are_ignored(uninterrupted, tmp_path):
     interrupt(tmp_path, LORA, 7)
     files = list((tmp_path / "checkpoint-6").iterdir())
     for path in files:
         path.unlink()
     (tmp_path / "checkpoint-6/model.safetensors").write_bytes(b"half a file")
-    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+    assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
 
 
-def test_unsealed_best_state_is_ignored(undisturbed, tmp_path):
+def test_unsealed_best_state_is_ignored(uninterrupted, tmp_path):
     interrupt(tmp_path, BEST, 14)
     newest = max(tmp_path.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
     for path in newest.iterdir():
         if path.name != "model.safetensors":
             path.unlink()
-    assert_same_outcome(train(tmp_path, BEST), undisturbed(BEST))
+    assert_same_outcome(train(tmp_path, BEST), uninterrupted(BEST))
 
 
-def test_finished_training_adds_no_step(undisturbed, tmp_path):
+def test_finished_training_adds_no_step(uninterrupted, tmp_path):
     changes = LORA | {"max_steps": 7}
     for _ in range(2):
-        assert_same_outcome(train(tmp_path, changes), undisturbed(changes))
+        assert_same_outcome(train(tmp_path, changes), uninterrupted(changes))
 
 
 def train_until_killed(folder):
@@ -110,23 +110,23 @@ def train_until_killed(folder):
     train(folder, LORA | {"load": load})
 
 
-def test_resume_after_sigkill(undisturbed, tmp_path):
+def test_resume_after_sigkill(uninterrupted, tmp_path):
     process = multiprocessing.get_context("fork").Process(
         target=train_until_killed, args=(tmp_path,)
     )
     process.start()
     process.join()
     assert process.exitcode == -signal.SIGKILL
-    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+    assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
 
 
-def test_resume_after_signal(undisturbed, tmp_path):
+def test_resume_after_signal(uninterrupted, tmp_path):
     """After a signal, the step is finished and saved, and the job exits with 75."""
     load = act_in_step(5, lambda _outputs: os.kill(os.getpid(), signal.SIGUSR1))
     with pytest.raises(Interrupted, match="step 5 of 20") as error:
         train(tmp_path, LORA | {"load": load})
     assert error.value.exit_code == 75
-    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+    assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
 
 
 def flip_bit(path):
@@ -135,17 +135,17 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def test_damaged_state_is_removed(undisturbed, tmp_path):
+def test_damaged_state_is_removed(uninterrupted, tmp_path):
     """Training resumes from the state before the damaged one: 14 of 20 steps remain, and a 15th is killed."""
     interrupt(tmp_path, LORA, 11)
     flip_bit(tmp_path / "checkpoint-9/model.safetensors")
     resumed = train(tmp_path, LORA | {"load": act_in_step(15, raise_killed)})
-    assert_same_outcome(resumed, undisturbed(LORA))
+    assert_same_outcome(resumed, uninterrupted(LORA))
 
 
-def test_damaged_best_state_is_trained_again(undisturbed, tmp_path):
+def test_damaged_best_state_is_trained_again(uninterrupted, tmp_path):
     """Training resumes from a state before the damaged best one, because later states lack its weights."""
-    expected = undisturbed(BEST)
+    expected = uninterrupted(BEST)
     interrupt(tmp_path, BEST, 20)
     best = expected.selected["step"]
     assert best < 18, "a later state could be resumed from"
@@ -159,13 +159,13 @@ def test_foreign_state_is_not_used(tmp_path, capsys):
     assert "Resuming" not in capsys.readouterr().out
 
 
-def test_non_finite_loss_stops(undisturbed, tmp_path):
+def test_non_finite_loss_stops(uninterrupted, tmp_path):
     """Training stops at that step, and resumes from the last good state."""
     load = act_in_step(8, lambda outputs: outputs.logits.fill_(float("nan")))
     with pytest.raises(UserError, match="step 8 of 20: loss is"):
         train(tmp_path, LORA | {"load": load})
     assert is_sealed(tmp_path / "checkpoint-6") and not (tmp_path / "checkpoint-8").exists()
-    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+    assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
 
 
 def test_memory_error_halves_micro_batch(tmp_path, capsys):
@@ -188,16 +188,16 @@ def test_memory_error_halves_micro_batch(tmp_path, capsys):
         return model
 
     options = {"samples": draw_samples(64), "batch_size": 8, "save_steps": 2}
-    trained = train_small(tmp_path / "a", load=load, **options)
+    trained = train_tiny(tmp_path / "a", load=load, **options)
     assert "Resuming from checkpoint-6." in capsys.readouterr().out
     assert trained.facts["micro_batch_size"] == 2
     assert [entry["step"] for entry in trained.history] == list(range(1, 9))
-    whole = train_small(tmp_path / "b", "llama", **options)
+    whole = train_tiny(tmp_path / "b", "llama", **options)
     assert list_losses(trained) == pytest.approx(list_losses(whole), abs=1e-2)
 
 
 def test_checkpointing_changes_no_weights(tmp_path):
     keys = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.1, "max_steps": 3}
-    plain = train_small(tmp_path / "a", "llama", **keys)
-    checkpointed = train_small(tmp_path / "b", "llama", **keys, gradient_checkpointing="yes")
+    plain = train_tiny(tmp_path / "a", "llama", **keys)
+    checkpointed = train_tiny(tmp_path / "b", "llama", **keys, gradient_checkpointing="yes")
     assert is_same(plain.parameters, checkpointed.parameters)

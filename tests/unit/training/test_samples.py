@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.tiny_tokenizers import TEXT
-from tests.unit.training.small import draw_samples
+from tests.unit.training.tiny_training import draw_samples
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.data import read_dataset_rows, read_file_rows
 from workflow_scripts.training.samples import BadSamples, read_samples, write_samples
 
 
 def to_lists(samples):
-    return [(sample.tokens.tolist(), sample.counted.tolist()) for sample in samples]
+    return [(sample.tokens.tolist(), sample.loss_mask.tolist()) for sample in samples]
 
 
 @pytest.mark.parametrize("count", [0, 600])

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from tests.unit.training.small import (
+from tests.unit.training.tiny_training import (
     draw_samples,
     is_same,
     list_losses,
     make_model,
-    train_small,
+    train_tiny,
 )
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.packing import collate
@@ -28,7 +28,7 @@ def get_evaluations(trained, name="loss"):
     ("packing", "keys", "steps"), [(True, {}, [6, 12]), (False, {"eval_steps": 5}, [5, 10, 12])]
 )
 def test_held_out_loss_per_token(tmp_path, packing, keys, steps):
-    trained = train_small(tmp_path, packing=packing, **keys, **OPTIONS)
+    trained = train_tiny(tmp_path, packing=packing, **keys, **OPTIONS)
     assert list(get_evaluations(trained)) == steps
     total = count = 0.0
     trained.model.eval().set_attn_implementation("sdpa")
@@ -42,12 +42,12 @@ def test_held_out_loss_per_token(tmp_path, packing, keys, steps):
 
 def test_select_best_by_loss(tmp_path):
     options = OPTIONS | {"eval_steps": 1, "learning_rate": 0.1, "max_steps": 8}
-    trained = train_small(tmp_path / "a", select="best", **options)
+    trained = train_tiny(tmp_path / "a", select="best", **options)
     values = get_evaluations(trained)
     step = min(values, key=values.get)
     assert 0 < step < 8
     assert trained.selected == {"step": step, "by": "loss", "value": values[step]}
-    last = train_small(tmp_path / "b", **options | {"max_steps": step})
+    last = train_tiny(tmp_path / "b", **options | {"max_steps": step})
     assert last.selected == {"step": step} and is_same(trained.parameters, last.parameters)
     model = dict(trained.model.named_parameters())
     assert all(torch.equal(model[name], value) for name, value in trained.parameters.items())
@@ -70,12 +70,12 @@ def test_select_by_own_score(tmp_path, select, larger, scores, step, end):
 
     options = {"eval_steps": 2, "max_steps": 12, "epochs": 2}
     options |= {"score": score, "best_by": ("accuracy", larger), "select": select}
-    trained = train_small(tmp_path, **options)
+    trained = train_tiny(tmp_path, **options)
     value = scores[step // 2 - 1]
     assert trained.selected == {"step": step, "by": "accuracy", "value": value}
     assert list(get_evaluations(trained, "other")) == list(range(2, end + 1, 2))
     # A rerun of finished training, as after a kill before its record, ends at once and evaluates nothing.
-    rerun = train_small(tmp_path, **options)
+    rerun = train_tiny(tmp_path, **options)
     assert rerun.facts == trained.facts and rerun.selected == trained.selected
 
 
@@ -97,9 +97,9 @@ def test_evaluation_changes_no_training(tmp_path, method):
             logits.append(model(input_ids=tokens).logits)
         return {}
 
-    with_evaluation = train_small(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
-    without_evaluation = train_small(tmp_path / "b", load=load, **keys)
-    exact = train_small(tmp_path / "c", load=load, **keys | {"precision": "float32"})
+    with_evaluation = train_tiny(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
+    without_evaluation = train_tiny(tmp_path / "b", load=load, **keys)
+    exact = train_tiny(tmp_path / "c", load=load, **keys | {"precision": "float32"})
     losses = list_losses(with_evaluation)
     assert losses == list_losses(without_evaluation) == pytest.approx(list_losses(exact), rel=2e-2)
     assert is_same(with_evaluation.parameters, without_evaluation.parameters)
@@ -116,7 +116,7 @@ def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
 
     def measure(precision, seed):
         path, changes = tmp_path / f"{precision}{seed}", {"precision": precision, "seed": seed}
-        trained = train_small(path, samples=samples, held_out=samples, **keys, **changes)
+        trained = train_tiny(path, samples=samples, held_out=samples, **keys, **changes)
         ran = trained.to_training_facts(held_out_split="none").ran or {"precision": "float32"}
         assert ran["precision"] == precision
         return get_evaluations(trained)[50]
@@ -127,6 +127,6 @@ def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
 
 def test_distilled_model_adds_its_losses(tmp_path):
     kinds = ("fused", "distilled")
-    trained = [train_small(tmp_path / kind, kind, max_steps=1) for kind in kinds]
+    trained = [train_tiny(tmp_path / kind, kind, max_steps=1) for kind in kinds]
     plain, distilled = (training.history[0]["loss"] for training in trained)
     assert distilled > plain

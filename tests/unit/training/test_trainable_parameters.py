@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from tests.unit.training.small import make_keys, make_model, train_small
+from tests.unit.training.tiny_training import make_keys, make_model, train_tiny
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.trainable_parameters import select_trainable
 
@@ -24,7 +24,7 @@ def test_named_parameters_change(tmp_path, kind, trainable_modules, pattern):
     before = {n: p.clone() for n, p in make_model(kind).named_parameters()}
     expected = {name for name in before if re.search(pattern, name)}
     method = "freeze" if trainable_modules else "full"
-    trained = train_small(
+    trained = train_tiny(
         tmp_path,
         kind,
         method=method,

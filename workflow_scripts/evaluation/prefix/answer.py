@@ -12,18 +12,18 @@ from .sampling import GenerationRules, StopStrings
 @dataclass(frozen=True)
 class GenerationRequest:
     context: Sequence[int]
-    new_tokens: int  # at most
+    max_new_tokens: int
     stop: StopStrings | None = None
-    seed: int = 0  # of this request alone; used for sampling
+    seed: int = 0  # for sampling; each request has its own
 
     def describe(self, options: dict[str, Any]) -> tuple:
-        """Return everything that the answer depends on besides the model, as JSON values."""
-        strings = self.stop and self.stop.strings
-        return "generation", options, self.context, self.new_tokens, self.seed, strings
+        """Return everything that the answer depends on besides the model, as JSON values for a cache key."""
+        stop_strings = self.stop and self.stop.strings
+        return "generation", options, self.context, self.max_new_tokens, self.seed, stop_strings
 
 
 class Answer:
-    """The tokens generated so far for a request; the finished answer is added to `answers`, unless it is there.
+    """The tokens generated so far for a request; once finished, they are added to `answers`, unless it has them.
 
     Tokens are chosen per request, with a separate random generator, so they do not depend on the rest of the batch.
     """
@@ -36,19 +36,14 @@ class Answer:
         answers: MutableMapping[int, list[int]],
     ):
         self.request = request
-        self.done = False
+        self.is_done = False
         self.tokens: list[int] = []
         self._end_tokens = rules.end_tokens
         self._index, self._answers = index, answers
         self._processors = rules.build_processors(request.context)
         self._generator: torch.Generator | None = None
-        if rules.samples:
+        if rules.is_sampling:
             self._generator = torch.Generator().manual_seed(request.seed)
-
-    @property
-    def is_argmax(self) -> bool:
-        """Return whether decoding is a plain argmax, so that the logits need no processing."""
-        return not len(self._processors) and self._generator is None
 
     @property
     def all_tokens(self) -> list[int]:
@@ -58,16 +53,17 @@ class Answer:
     def length(self) -> int:
         return len(self.request.context) + len(self.tokens)
 
-    def add_next(self, logits: torch.Tensor, likeliest: int) -> None:
-        """Add the likeliest token, unless the rules choose another."""
-        self.tokens.append(likeliest if self.is_argmax else self._choose(logits))
+    def add_next(self, logits: torch.Tensor, greedy_token: int) -> None:
+        """Add `greedy_token`, the argmax of the logits, unless the rules choose another token."""
+        is_greedy = self._generator is None and not len(self._processors)
+        self.tokens.append(greedy_token if is_greedy else self._choose(logits))
         stop = self.request.stop
-        self.done = (
+        self.is_done = (
             self.tokens[-1] in self._end_tokens
-            or len(self.tokens) >= self.request.new_tokens
+            or len(self.tokens) >= self.request.max_new_tokens
             or (stop is not None and stop(self.tokens))
         )
-        if self.done and self._index not in self._answers:
+        if self.is_done and self._index not in self._answers:
             self._answers[self._index] = self.tokens
 
     def _choose(self, logits: torch.Tensor) -> int:

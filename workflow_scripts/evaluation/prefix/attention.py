@@ -17,20 +17,20 @@ from transformers import AttentionInterface
 
 NAME = "prefix_sharing"
 # Tokens per attention call if no kernel accepts segments; with more, each token reads more masked keys.
-_ROWS = 128
-_WIDEST_FLASH_HEAD = 256
+_TOKENS_PER_CALL = 128
+_MAX_FLASH_HEAD_SIZE = 256
 _MAX_COPIED_KEYS = 2**17
-_FAR = 2**30  # more tokens than any window
+_MASKED_DISTANCE = 2**30  # more tokens than any window
 
 
 class TrieAttention:
     """Attention of one packed row: each token sees its ancestors in the trie and itself."""
 
-    def __init__(self, trie, nodes: np.ndarray, count: int, device):
-        """Store the trie and the nodes in the cache; the last `count` nodes are those of the row."""
+    def __init__(self, trie, nodes: np.ndarray, row_length: int, device):
+        """Store the trie and its nodes in the cache, of which the last `row_length` are those of the row."""
         self._trie = trie
         self._nodes = nodes
-        self._count = count
+        self._row_length = row_length
         self._device = device
         self._masks: dict[tuple, list[Tensor]] = {}
 
@@ -50,16 +50,16 @@ class TrieAttention:
 
     def find_entries(self, start: int, end: int) -> np.ndarray:
         """Return the cache entries that the row's tokens from `start` to `end` see, including themselves."""
-        first = len(self._nodes) - self._count
-        visible = self._nodes[: first + end]
-        return np.flatnonzero(self._trie.ends[visible] > visible[first + start])
+        row_start = len(self._nodes) - self._row_length
+        cached = self._nodes[: row_start + end]
+        return np.flatnonzero(self._trie.ends[cached] > cached[row_start + start])
 
     @cached_property
     def _calls(self) -> list[tuple[slice, Tensor]]:
-        """The row slice of each call, and the cache entries that its tokens see."""
+        """The slice of the row that each attention call computes, and the cache entries that its tokens see."""
         calls = []
-        for start in range(0, self._count, _ROWS):
-            end = min(start + _ROWS, self._count)
+        for start in range(0, self._row_length, _TOKENS_PER_CALL):
+            end = min(start + _TOKENS_PER_CALL, self._row_length)
             entries = torch.from_numpy(self.find_entries(start, end)).to(self._device)
             calls.append((slice(start, end), entries))
         return calls
@@ -67,18 +67,17 @@ class TrieAttention:
     def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
         options = (window, groups, dtype)
         if options not in self._masks:
-            self._masks[options] = [self._build_mask(part, *options) for part, _ in self._calls]
+            self._masks[options] = [self._build_mask(rows, *options) for rows, _ in self._calls]
         return self._masks[options]
 
-    def _build_mask(self, part: slice, window, groups, dtype) -> Tensor:
-        rows = self._nodes[-self._count :][part, None]
-        keys = self._nodes[self.find_entries(part.start, part.stop)]
-        hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
+    def _build_mask(self, rows: slice, window, groups, dtype) -> Tensor:
+        queries = self._nodes[-self._row_length :][rows, None]
+        keys = self._nodes[self.find_entries(rows.start, rows.stop)]
+        hidden = (keys > queries) | (self._trie.ends[keys] <= queries)
         if window:
-            hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
-        return _build_mask_values(torch.from_numpy(hidden).to(self._device), dtype).repeat(
-            groups, 1
-        )
+            hidden |= self._trie.depths[queries] - self._trie.depths[keys] >= window
+        mask = _build_mask_values(torch.from_numpy(hidden).to(self._device), dtype)
+        return mask.repeat(groups, 1)
 
     def attend_varlen(
         self, query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None
@@ -86,10 +85,10 @@ class TrieAttention:
         """Attend in one call of PyTorch's variable-length flash attention (GPU only)."""
         from torch.nn.attention.varlen import varlen_attn
 
-        entries, *lengths = self._segments
+        entries, *offsets_and_maxima = self._segments
         query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))
         output = varlen_attn(
-            query, key[entries], value[entries], *lengths, scale=scale,
+            query, key[entries], value[entries], *offsets_and_maxima, scale=scale,
             window_size=(window - 1 if window else -1, 0),
             enable_gqa=query.shape[1] != key.shape[1],
         )  # fmt: skip
@@ -97,20 +96,23 @@ class TrieAttention:
 
     @cached_property
     def _segments(self) -> tuple[Tensor, Tensor, Tensor, int, int]:
-        """Cache entries of each sequence, offsets of its tokens and entries, and the maximum counts of both."""
-        first = int(self._nodes[-self._count])
+        """Cache entries of each sequence, offsets of its tokens and entries, and the maximum counts of both.
+
+        A sequence here is the part of the row that it added to the trie.
+        """
+        first = int(self._nodes[-self._row_length])
         starts = self._trie.starts
-        inside = starts[(first < starts) & (starts < first + self._count)] - first
-        edges = [0, *inside.tolist(), self._count]
-        entries = [self.find_entries(*pair) for pair in pairwise(edges)]
-        counts = [len(part) for part in entries]
-        key_edges = [0, *accumulate(counts)]
+        starts_in_row = starts[(first < starts) & (starts < first + self._row_length)] - first
+        token_offsets = [0, *starts_in_row.tolist(), self._row_length]
+        entries = [self.find_entries(*span) for span in pairwise(token_offsets)]
+        counts = [len(indices) for indices in entries]
+        entry_offsets = [0, *accumulate(counts)]
         return (
             torch.from_numpy(np.concatenate(entries)).to(self._device),
-            torch.tensor(edges, dtype=torch.int32, device=self._device),
-            torch.tensor(key_edges, dtype=torch.int32, device=self._device),
+            torch.tensor(token_offsets, dtype=torch.int32, device=self._device),
+            torch.tensor(entry_offsets, dtype=torch.int32, device=self._device),
             # For 1 the kernel would turn groups of heads into rows.
-            max(2, int(np.diff(edges).max())),
+            max(2, int(np.diff(token_offsets).max())),
             max(counts),
         )
 
@@ -119,12 +121,13 @@ class RowAttention:
     """Attention of the next token of several answers to a shared prefix and to each answer's own keys."""
 
     def __init__(self, positions: Tensor, cache):
-        """Store the position of each answer's next token, which is not in the cache yet."""
+        """Compute the distance of each cached key to the answer's next token, which is not in the cache yet."""
         positions = positions[:, None]
-        shared = torch.arange(cache.start, device=positions.device)
-        own = positions - torch.arange(cache.used, -1, -1, device=positions.device)
-        own = own.masked_fill(own < cache.start, -_FAR)  # padding on the left
-        self._distances = positions - torch.cat([shared.expand(len(own), -1), own], dim=1)
+        prefix = torch.arange(cache.prefix_length, device=positions.device)
+        row = positions - torch.arange(cache.used, -1, -1, device=positions.device)
+        is_padding = row < cache.prefix_length  # on the left
+        row = row.masked_fill(is_padding, -_MASKED_DISTANCE)
+        self._distances = positions - torch.cat([prefix.expand(len(row), -1), row], dim=1)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
 
@@ -132,22 +135,22 @@ class RowAttention:
         self, query: Tensor, key: Tensor, value: Tensor, *, scale, softcap, window
     ) -> Tensor:
         if window not in self._masks:
-            hidden = self._distances >= (window or _FAR)
+            hidden = self._distances >= (window or _MASKED_DISTANCE)
             self._masks[window] = _build_mask_values(hidden, torch.float32)[:, None, None]
-        start_keys, start_values = self._cache.current.start
+        prefix_keys, prefix_values = self._cache.current.prefix
         rows, heads, _, width = query.shape
-        shared = key.shape[1]
-        groups = heads // shared
-        query = (query * scale).view(rows, shared, groups, width)
-        start = query.transpose(0, 1).flatten(1, 2) @ start_keys.mT
-        start = start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1)
-        scores = torch.cat([start, query @ key.mT], dim=-1)
+        key_heads = key.shape[1]
+        groups = heads // key_heads
+        query = (query * scale).view(rows, key_heads, groups, width)
+        prefix_scores = query.transpose(0, 1).flatten(1, 2) @ prefix_keys.mT
+        prefix_scores = prefix_scores.view(key_heads, rows, groups, -1).transpose(0, 1)
+        scores = torch.cat([prefix_scores, query @ key.mT], dim=-1)
         if softcap:
             scores = torch.tanh(scores / softcap) * softcap
         weights = (scores + self._masks[window]).softmax(-1).to(value.dtype)
-        start_weights, own_weights = weights.split([start.shape[-1], key.shape[2]], dim=-1)
-        output = start_weights.transpose(0, 1).flatten(1, 2) @ start_values
-        output = own_weights @ value + output.view(shared, rows, groups, width).transpose(0, 1)
+        prefix_weights, row_weights = weights.split([prefix_scores.shape[-1], key.shape[2]], dim=-1)
+        output = prefix_weights.transpose(0, 1).flatten(1, 2) @ prefix_values
+        output = row_weights @ value + output.view(key_heads, rows, groups, width).transpose(0, 1)
         return output.reshape(rows, heads, 1, width)
 
 
@@ -183,7 +186,7 @@ def _can_run_flash(query: Tensor, softcap: float | None) -> bool:
         and not softcap
         and query.dtype in (torch.float16, torch.bfloat16)
         and query.shape[-1] % 8 == 0
-        and query.shape[-1] <= _WIDEST_FLASH_HEAD
+        and query.shape[-1] <= _MAX_FLASH_HEAD_SIZE
         and torch.cuda.get_device_capability(query.device) >= (8, 0)
     )
 

@@ -1,4 +1,4 @@
-"""Fixed-size key-value caches: one for a packed row with droppable entries, one for rows of answers."""
+"""Define key-value caches of a fixed size: for a packed row whose entries can be dropped, and for rows of answers."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -46,14 +46,14 @@ class TreeCache(DynamicCache):
         self.layer_class_to_replicate = partial(_BufferLayer, capacity)
 
     @property
-    def filled(self) -> list[_BufferLayer]:
+    def filled_layers(self) -> list[_BufferLayer]:
         return [layer for layer in self.layers if layer.is_initialized]
 
     def keep(self, entries: torch.Tensor) -> None:
         """Keep only these entries (ascending) and move them to the start of the buffer."""
         moved = entries[entries != torch.arange(len(entries))]
-        first = len(entries) - len(moved)
-        for layer in self.filled:
+        first = len(entries) - len(moved)  # the entries before are in their places already
+        for layer in self.filled_layers:
             layer.used = len(entries)
             if len(moved):
                 source = moved.to(layer.keys.device)
@@ -62,28 +62,32 @@ class TreeCache(DynamicCache):
 
     @property
     def bytes(self) -> int:
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.filled)
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.filled_layers)
 
 
 @dataclass(frozen=True)
 class RowShape:
+    """The rows of a batch of answers, in cache entries (tokens)."""
+
     rows: int
-    start: int  # entries shared by all rows
-    prompt: int  # further entries of the longest prompt; shorter prompts are padded on the left
-    capacity: int  # entries of a row
+    prefix_length: int  # entries shared by all rows
+    prompt_length: int  # further entries of the longest prompt; others are padded on the left
+    capacity: int  # entries of a row besides the prefix
 
 
 class _RowLayer(_BufferLayer):
-    def __init__(self, source: _BufferLayer, shape: RowShape, start: np.ndarray):
+    """The keys and values of one layer: the shared prefix, and a row for each answer."""
+
+    def __init__(self, source: _BufferLayer, shape: RowShape, prefix: np.ndarray):
         super().__init__(shape.capacity)
         self.is_initialized = True
-        self.used = shape.prompt
+        self.used = shape.prompt_length
         # Zeros, because masked entries must be finite.
         self.keys, self.values = (
             buffer.new_zeros(shape.rows, buffer.shape[1], shape.capacity, buffer.shape[-1])
             for buffer in (source.keys, source.values)
         )
-        self.start = source.keys[0][:, start], source.values[0][:, start]
+        self.prefix = source.keys[0][:, prefix], source.values[0][:, prefix]
 
 
 class RowCache(Cache):
@@ -91,34 +95,34 @@ class RowCache(Cache):
 
     current: _RowLayer  # the layer updated last; its attention runs directly after
 
-    def __init__(self, source: TreeCache, shape: RowShape, start: np.ndarray):
-        """Allocate rows for each layer that the model has filled, and copy the shared prefix."""
+    def __init__(self, source: TreeCache, shape: RowShape, prefix: np.ndarray):
+        """Allocate rows for each filled layer of `source`, and copy the entries `prefix` that all rows share."""
         super().__init__(
             layers=[
-                _RowLayer(layer, shape, start) if layer.is_initialized else layer
+                _RowLayer(layer, shape, prefix) if layer.is_initialized else layer
                 for layer in source.layers
             ]
         )
-        self._filled = [layer for layer in self.layers if isinstance(layer, _RowLayer)]
-        self.start = shape.start
+        self._row_layers = [layer for layer in self.layers if isinstance(layer, _RowLayer)]
+        self.prefix_length = shape.prefix_length
 
     @property
     def used(self) -> int:
         """The entries of a row that are in use, without the shared prefix."""
-        return self._filled[0].used
+        return self._row_layers[0].used
 
     def update(self, key_states, value_states, layer_idx, *args, **kwargs):
         self.current = self.layers[layer_idx]
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
-    def fill(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
-        """Copy the part of a prompt after the shared prefix into a row."""
-        for layer, read in zip(self._filled, source.filled, strict=True):
-            places = slice(layer.used - len(entries), layer.used)
-            layer.keys[row, :, places] = read.keys[0][:, entries]
-            layer.values[row, :, places] = read.values[0][:, entries]
+    def fill_row(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
+        """Copy the entries of a prompt after the shared prefix into a row."""
+        for layer, source_layer in zip(self._row_layers, source.filled_layers, strict=True):
+            target = slice(layer.used - len(entries), layer.used)
+            layer.keys[row, :, target] = source_layer.keys[0][:, entries]
+            layer.values[row, :, target] = source_layer.values[0][:, entries]
 
-    def move(self, source: int, target: int) -> None:
-        for layer in self._filled:
+    def move_row(self, source: int, target: int) -> None:
+        for layer in self._row_layers:
             layer.keys[target] = layer.keys[source]
             layer.values[target] = layer.values[source]

@@ -24,14 +24,14 @@ from .scores import (
 from .trie import build_trie
 
 # Constant on a CPU (bytes), so that results do not depend on the machine's load.
-CPU_BUDGET = 2**30
-GPU_SHARE = 0.5  # fraction of the memory left free by the weights
+_CPU_MEMORY = 2**30
+_GPU_MEMORY_FRACTION = 0.5  # of the memory left free by the weights
 # Maximum number of answers decoded together.
-CPU_ANSWERS, GPU_ANSWERS = 64, 256
+_MAX_CPU_ANSWERS, _MAX_GPU_ANSWERS = 64, 256
 # Tokens per forward call, if memory allows.
-CPU_TOKENS, GPU_TOKENS = 512, 2**13
+_CPU_TOKENS, _GPU_TOKENS = 512, 2**13
 _MIN_TOKENS = 16  # with fewer tokens, reading the weights would dominate a call
-# Layer-wide tensors that are live at once in a call; copies of a row of logits.
+# Tensors as wide as a layer that are live at once in a call; copies of a row of logits.
 _LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 
 
@@ -43,18 +43,18 @@ class PrefixEngine:
         self.model = CausalModel(model, plain=plain)
         on_gpu = self.model.device.type == "cuda"
         self.memory_budget = _measure_memory(self.model.device)
-        self.tokens_per_call = GPU_TOKENS if on_gpu else CPU_TOKENS
-        self.max_answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
+        self.tokens_per_call = _GPU_TOKENS if on_gpu else _CPU_TOKENS
+        self.max_answers = _MAX_GPU_ANSWERS if on_gpu else _MAX_CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
-        # Returns the answers of an earlier run by index, for a list of questions. Each new answer is added to them as
-        # soon as it is computed, in any order.
-        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
+        # Returns the answers of an earlier run, by index, for a list of descriptions of requests (JSON values). Each
+        # new answer is added to them as soon as it is computed, in any order.
+        self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = lambda _: {}
 
     @property
     def description(self) -> str:
         """Return which engine ran, with the reason if it was plain batches, for the record."""
-        reason = self.model.why_not_packed
-        return f"plain batches: {reason}" if reason else "prefix sharing"
+        reason = self.model.fallback_reason
+        return "prefix sharing" if reason is None else f"plain batches: {reason}"
 
     def loglikelihoods(
         self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
@@ -63,16 +63,16 @@ class PrefixEngine:
         requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
-        answers = self.look_up([("loglikelihood", window, *pair) for pair in pairs])
+        answers = self.look_up_answers([("loglikelihood", window, *pair) for pair in pairs])
         accumulator = LogprobAccumulator(requests, answers)
         with torch.inference_mode():
-            if self.model.why_not_packed:
+            if self.model.fallback_reason:
                 self.tokens += score_plain(self.model, requests, accumulator, self.tokens_per_call)
             else:
-                trie, places = build_trie([request.read for request in requests])
+                trie, sequence_indices = build_trie([request.inputs for request in requests])
                 self.tokens += len(trie)
-                block = self._get_block(trie.longest, self.memory_budget)
-                score_packed(self.model, trie, places, requests, accumulator, block)
+                block_size = self._choose_block_size(trie.longest, self.memory_budget)
+                score_packed(self.model, trie, sequence_indices, requests, accumulator, block_size)
         scores = (answers[index] for index in range(len(requests)))
         return [(value, is_greedy) for value, is_greedy in scores]
 
@@ -87,22 +87,25 @@ class PrefixEngine:
         if not requests:
             return []
         rules = GenerationRules(self.model.model, options)
-        answers = self.look_up([request.describe(options) for request in requests])
+        answers = self.look_up_answers([request.describe(options) for request in requests])
 
         def start_answer(index: int) -> Answer:
             return Answer(index, requests[index], rules, answers)
 
         with torch.inference_mode():
-            if self.model.why_not_packed:
-                unknown = [start_answer(i) for i in range(len(requests)) if i not in answers]
-                generate_plain(self.model, unknown, self.tokens_per_call)
+            if self.model.fallback_reason:
+                uncached = [start_answer(i) for i in range(len(requests)) if i not in answers]
+                generate_plain(self.model, uncached, self.tokens_per_call)
             else:
                 # Half of the memory is for the prefill and half for the rows of answers.
                 memory = self.memory_budget // 2
                 longest = max(len(request.context) for request in requests)
-                block = self._get_block(longest, memory)
                 packed = PackedGeneration(
-                    self.model, requests, block=block, memory=memory, rows=self.max_answers
+                    self.model,
+                    requests,
+                    block_size=self._choose_block_size(longest, memory),
+                    memory=memory,
+                    max_rows=self.max_answers,
                 )
                 self.tokens += packed.trie_tokens
                 packed.run(start_answer, frozenset(answers))
@@ -110,8 +113,8 @@ class PrefixEngine:
         self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
         return [answers[index] for index in range(len(requests))]
 
-    def _get_block(self, longest: int, memory: int) -> int:
-        """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""
+    def _choose_block_size(self, longest: int, memory: int) -> int:
+        """Return how many tokens of a packed row fit into `memory` bytes besides the keys of the longest sequence."""
         value_bytes = self.model.dtype.itemsize
         widths = [
             max(size for size in parameter.shape if size != self.model.vocabulary)
@@ -121,17 +124,17 @@ class PrefixEngine:
         token_bytes = value_bytes * (
             _LIVE_ACTIVATIONS * max(widths) + _LOGIT_COPIES * self.model.vocabulary
         )
-        block = self.tokens_per_call
-        while block > _MIN_TOKENS:
-            if block * token_bytes + (longest + block) * self.model.cache_bytes <= memory:
+        block_size = self.tokens_per_call
+        while block_size > _MIN_TOKENS:
+            if block_size * token_bytes + (longest + block_size) * self.model.cache_bytes <= memory:
                 break
-            block //= 2
-        return block
+            block_size //= 2
+        return block_size
 
 
 def _measure_memory(device: torch.device) -> int:
     """Return the memory budget in bytes; on a GPU a fraction of the free memory and PyTorch's unused cache."""
     if device.type != "cuda":
-        return CPU_BUDGET
+        return _CPU_MEMORY
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(GPU_SHARE * (torch.cuda.mem_get_info(device)[0] + cached))
+    return int(_GPU_MEMORY_FRACTION * (torch.cuda.mem_get_info(device)[0] + cached))

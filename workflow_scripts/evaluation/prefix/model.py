@@ -16,7 +16,7 @@ from .trie import build_trie
 # Device errors, for which plain batches would not help.
 _DEVICE_ERRORS = (torch.OutOfMemoryError, torch.AcceleratorError)
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
-# Cuts the probe after a shared prefix and before two of its branches.
+# The tokens of the first of two blocks, which end after a shared prefix and before two of its branches.
 _PROBE_BLOCK = 4
 # Relative to the largest logit: rounding errors are far below, errors of mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -39,10 +39,10 @@ class CausalModel:
         base = getattr(model, "get_base_model", lambda: model)()
         arguments = inspect.signature(base.forward).parameters
         self._plain_options = {"use_cache": False} if "use_cache" in arguments else {}
-        self.cache_bytes = 0  # of one token, all layers
+        self.cache_bytes = 0  # of one token in all layers
         with torch.inference_mode():
-            self.why_not_packed = "as asked" if plain else self._probe()
-        self.attention = get_attention(model) if self.why_not_packed else "sdpa"
+            self.fallback_reason = "requested by the caller" if plain else self._probe()
+        self.attention = get_attention(model) if self.fallback_reason else "sdpa"
         self.tokens_run = 0
 
     def run(
@@ -79,30 +79,30 @@ class CausalModel:
         return self.model(ids, **self._plain_options).logits[:, -ids.shape[1] :]
 
     def _probe(self) -> str | None:
-        """Return why the model cannot run packed, or None if it can."""
+        """Return the reason why the model cannot run packed, or None if it can."""
         devices = set((getattr(self.model, "hf_device_map", None) or {}).values())
         if len(devices) > 1:
-            return f"its layers lie on {len(devices)} devices"
+            return f"its layers are on {len(devices)} devices"
         self.tokens_run = 0
         expected = torch.cat([self.run_plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
         trie, _ = build_trie(_PROBE)
         self.vocabulary = expected.shape[-1]
         try:
             run = PackedRun(self, trie, len(trie))
+            last = trie.last_nodes
             logits = [
-                run.run(start, end, last[(last >= start) & (last < end)])
-                for last in [trie.last_nodes]
+                run.run(start, end, last[(start <= last) & (last < end)])
                 for start, end in ((0, _PROBE_BLOCK), (_PROBE_BLOCK, len(trie)))
             ]
         except _DEVICE_ERRORS:
             raise
         except Exception as error:  # custom models fail in any way; plain batches still work
             print(f"The model is not run packed: {error!r}", flush=True)
-            return f"it cannot be called with a cache and an attention of tries ({type(error).__name__})"
-        if not run.cache.filled:
-            return "it fills in no cache"
+            return f"it cannot be called with a cache and trie attention ({type(error).__name__})"
+        if not run.cache.filled_layers:
+            return "it does not fill a cache"
         difference = (torch.cat(logits) - expected).abs().max()
         if not difference <= _TOLERANCE[self.dtype] * expected.abs().max().clamp(min=1e-6):
-            return "with a cache and an attention of tries its logits differ"
+            return "its logits differ with a cache and trie attention"
         self.cache_bytes = run.cache.bytes // run.cache.capacity
         return None

@@ -19,19 +19,19 @@ class PackedRun:
     A block may be skipped if no later block sees its tokens (see `select_blocks`).
     """
 
-    def __init__(self, model, trie: Trie, block: int):
+    def __init__(self, model, trie: Trie, block_size: int):
         self.model = model  # a CausalModel
         self.trie = trie
-        self.cache = TreeCache(min(trie.longest + block, len(trie)))
-        self._cached = np.zeros(0, dtype=np.int64)  # the nodes in the cache, ascending
+        self.cache = TreeCache(min(trie.longest + block_size, len(trie)))
+        self._cached_nodes = np.zeros(0, dtype=np.int64)  # ascending
 
     def run(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
         """Run the nodes from `start` to `end` and return the logits at `nodes`."""
         trie = self.trie
-        selected = np.flatnonzero(trie.ends[self._cached] > start)
-        self.cache.keep(torch.from_numpy(selected))
-        self._cached = np.concatenate([self._cached[selected], np.arange(start, end)])
-        self._attention = TrieAttention(trie, self._cached, end - start, self.model.device)
+        ancestors = np.flatnonzero(trie.ends[self._cached_nodes] > start)
+        self.cache.keep(torch.from_numpy(ancestors))
+        self._cached_nodes = np.concatenate([self._cached_nodes[ancestors], np.arange(start, end)])
+        self._attention = TrieAttention(trie, self._cached_nodes, end - start, self.model.device)
         self._start = start
         ids, positions, selected = (
             torch.from_numpy(array).to(self.model.device)
@@ -41,22 +41,22 @@ class PackedRun:
 
     def find_entries(self, node: int) -> np.ndarray:
         """Return the cache entries of a node of the last block and of all its ancestors."""
-        row = node - self._start
-        return self._attention.find_entries(row, row + 1)
+        position = node - self._start
+        return self._attention.find_entries(position, position + 1)
 
 
-def cut_blocks(trie: Trie, block: int) -> list[tuple[int, int]]:
-    """Cut the nodes of a trie into blocks of at most `block` tokens.
+def cut_blocks(trie: Trie, block_size: int) -> list[tuple[int, int]]:
+    """Cut the nodes of a trie into blocks (start, end) of at most `block_size` tokens.
 
     Blocks end at the ends of sequences if possible, and the added tokens of a long sequence start a new block. A block
     then depends only on the blocks with its prefix, so a resumed job can skip the block before it.
     """
     starts = trie.starts
-    long_starts = starts[:-1][np.diff(starts) >= block / 2]
+    long_starts = starts[:-1][np.diff(starts) >= block_size / 2]
     blocks = []
     start = 0
     while start < len(trie):
-        end = min(start + block, len(trie))
+        end = min(start + block_size, len(trie))
         last_start = int(starts[np.searchsorted(starts, end, side="right") - 1])
         if last_start > start:
             end = last_start
@@ -68,9 +68,9 @@ def cut_blocks(trie: Trie, block: int) -> list[tuple[int, int]]:
     return blocks
 
 
-def select_blocks(trie: Trie, blocks: list[tuple[int, int]], needed: np.ndarray) -> np.ndarray:
-    """Select the needed blocks and the blocks with ancestors of their tokens."""
-    selected = needed.copy()
+def select_blocks(trie: Trie, blocks: list[tuple[int, int]], is_needed: np.ndarray) -> np.ndarray:
+    """Return whether to run each block: those that are needed, and those with ancestors of their tokens."""
+    selected = is_needed.copy()
     ends = np.array([trie.ends[start:end].max() for start, end in blocks])
     for index in reversed(range(len(blocks))):
         if selected[index]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-SUPPORTED = ("greedy_search", "sample")
+_SUPPORTED = ("greedy_search", "sample")  # values of transformers' GenerationMode
 
 
 class UnsupportedGeneration(ValueError):
@@ -22,13 +22,13 @@ class GenerationRules:
         self._base = getattr(model, "get_base_model", lambda: model)()
         self._settings, unknown = self._base._prepare_generation_config(None, **options)
         mode = self._settings.get_generation_mode().value
-        if unknown or mode not in SUPPORTED:
+        if unknown or mode not in _SUPPORTED:
             raise UnsupportedGeneration(
-                f"The generation settings are {mode} and {list(unknown)}; expected is {' or '.join(SUPPORTED)}."
+                f"The generation settings are {mode} and {list(unknown)}; expected is {' or '.join(_SUPPORTED)}."
             )
-        self.samples = mode == "sample"
+        self.is_sampling = mode == "sample"
         # Renormalisation does not change the argmax; without it, greedy decoding needs no processor.
-        if not self.samples:
+        if not self.is_sampling:
             self._settings.renormalize_logits = False
         self._device = next(model.parameters()).device
         self._base._prepare_special_tokens(self._settings, device=self._device)
@@ -49,9 +49,9 @@ class GenerationRules:
 
 @dataclass(frozen=True)
 class StopStrings:
-    """Search stop strings in the last generated tokens, special tokens included.
+    """A search for stop strings in the last generated tokens, special tokens included.
 
-    As in the harnesses, as many tokens are decoded for a stop string as it has itself, plus `lookback`.
+    As in the harnesses, a stop string is searched in as many decoded tokens as it has itself, plus `lookback`.
     """
 
     tokenizer: Any
@@ -59,12 +59,12 @@ class StopStrings:
     lookback: int
 
     @cached_property
-    def _counts(self) -> dict[str, int]:
+    def _decoded_counts(self) -> dict[str, int]:
+        """The number of last tokens to decode for each stop string."""
         encode = partial(self.tokenizer.encode, add_special_tokens=False)
         return {string: len(encode(string)) + self.lookback for string in self.strings}
 
     def __call__(self, generated: Sequence[int]) -> bool:
-        texts = {
-            count: self.tokenizer.decode(generated[-count:]) for count in set(self._counts.values())
-        }
-        return any(string in texts[count] for string, count in self._counts.items())
+        counts = self._decoded_counts
+        texts = {count: self.tokenizer.decode(generated[-count:]) for count in set(counts.values())}
+        return any(string in texts[count] for string, count in counts.items())

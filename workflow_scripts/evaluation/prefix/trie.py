@@ -17,11 +17,13 @@ _SORTABLE = np.dtype(">u4")
 class Trie:
     """The nodes of a trie in depth-first order."""
 
+    # By node:
     tokens: np.ndarray
-    depths: np.ndarray
-    ends: np.ndarray  # for each node the index after its last descendant
-    starts: np.ndarray  # for each sequence its first added node; at the end, the number of nodes
-    shared: np.ndarray  # for each sequence the length of its common prefix with the previous one
+    depths: np.ndarray  # from 0
+    ends: np.ndarray  # the index after the node's last descendant
+    # By sorted sequence:
+    starts: np.ndarray  # the first node that it adds; at the end, the number of nodes
+    shared: np.ndarray  # the length of its common prefix with the previous sequence
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -33,6 +35,7 @@ class Trie:
 
     @property
     def longest(self) -> int:
+        """The number of tokens of the longest sequence."""
         return int(self.depths.max()) + 1
 
     def find_nodes(self, sequences: np.ndarray, depths: np.ndarray) -> np.ndarray:
@@ -44,21 +47,22 @@ class Trie:
 
 
 def build_trie(sequences: Sequence[Sequence[int]]) -> tuple[Trie, np.ndarray]:
-    """Build the trie; return it and each sequence's index among the sorted distinct sequences."""
+    """Build the trie; return it and, for each given sequence, its index in the trie's sorted distinct sequences."""
     keys = [np.asarray(tokens, dtype=_SORTABLE).tobytes() for tokens in sequences]
     distinct = sorted(set(keys))
-    places = {key: place for place, key in enumerate(distinct)}
+    indices = {key: index for index, key in enumerate(distinct)}
     arrays = [np.frombuffer(key, dtype=_SORTABLE).astype(np.int64) for key in distinct]
     shared = np.zeros(len(arrays), dtype=np.int64)
-    for place in range(1, len(arrays)):
-        shared[place] = _count_shared(arrays[place - 1], arrays[place])
+    for index in range(1, len(arrays)):
+        shared[index] = _count_shared(arrays[index - 1], arrays[index])
     lengths = np.array([len(tokens) for tokens in arrays])
     starts = np.concatenate([[0], np.cumsum(lengths - shared)])
     ends = np.empty(starts[-1], dtype=np.int64)
+    # From the last sequence to the first: where the current node of each depth has its end.
     end_by_depth = np.full(lengths.max(), starts[-1])
-    for place in reversed(range(len(arrays))):
-        ends[starts[place] : starts[place + 1]] = end_by_depth[shared[place] : lengths[place]]
-        end_by_depth[shared[place] :] = starts[place]
+    for index in reversed(range(len(arrays))):
+        ends[starts[index] : starts[index + 1]] = end_by_depth[shared[index] : lengths[index]]
+        end_by_depth[shared[index] :] = starts[index]
     pairs = list(zip(arrays, shared, strict=True))
     trie = Trie(
         tokens=np.concatenate([tokens[start:] for tokens, start in pairs]),
@@ -67,7 +71,7 @@ def build_trie(sequences: Sequence[Sequence[int]]) -> tuple[Trie, np.ndarray]:
         starts=starts,
         shared=shared,
     )
-    return trie, np.array([places[key] for key in keys], dtype=np.int64)
+    return trie, np.array([indices[key] for key in keys], dtype=np.int64)
 
 
 def _count_shared(first: np.ndarray, second: np.ndarray) -> int:

@@ -37,8 +37,8 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
-    with ScoreCache.open_for_record(answers, loaded) as scored_items:
-        engine = build_engine(loaded, scored_items)
+    with ScoreCache.open_for_record(answers, loaded) as score_cache:
+        engine = build_engine(loaded, score_cache)
         outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, params.seed)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
@@ -65,7 +65,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
     )
-    scored_items.path.unlink()
+    score_cache.path.unlink()
 
 
 def run_prompts(
@@ -76,7 +76,7 @@ def run_prompts(
     prompts: list[Prompt],
     seed: int,
 ) -> list[Item]:
-    """Return the outputs in the order of the questions."""
+    """Return an unscored item with the model's output for each question, in their order."""
     decoding = spec.decoding
     if decoding.method == "likelihood":
         answers = _score_letters(engine, prompts)

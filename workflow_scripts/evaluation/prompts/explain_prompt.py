@@ -13,7 +13,7 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.settings.prompts.spec import Asking
 
 
-def main(
+def explain_prompt(
     model: Path,
     data: list[Path],
     text: Path,
@@ -27,19 +27,17 @@ def main(
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec, hub, tokenizer = (
-        Asking.model_validate(asking),
-        get_hub_folder(data[0]),
-        load_tokenizer(model),
-    )
+    spec = Asking.model_validate(asking)
+    hub = get_hub_folder(data[0])
+    tokenizer = load_tokenizer(model)
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)
     questions, _ = read_questions(hub, spec.questions)
-    members = [question for question in questions if subject in (None, question.subject)]
-    if number >= len(members):
+    candidates = [question for question in questions if subject in (None, question.subject)]
+    if number >= len(candidates):
         raise UserError(
-            f"explain names the question {number} of {subject!r}, which has {len(members)} questions."
+            f"explain names the question {number} of {subject!r}, which has {len(candidates)} questions."
         )
-    question = members[number]
+    question = candidates[number]
     prompt = Renderer(spec, tokenizer, config, hub).render(question)
     truncated = "; truncated on the left" if prompt.truncated else ""
     lines = [
@@ -57,4 +55,4 @@ def main(
 
 
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(explain_prompt, snakemake)

@@ -1,7 +1,7 @@
-"""Parse an answer from a model's output with a named parser, and score it with a named rule.
+"""Define the parsers of a model's output, and the rules that score the parsed answer, by their names in prompt runs.
 
 A parser maps the output and the choices of the question to the answer, or to None. Parsers do not get the correct
-choice.
+choice. A rule maps the answer, the choices and the index of the correct choice to whether the answer is correct.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from workflow_scripts.evaluation.prompts.questions import LETTERS
 
 Parse = Callable[[str, Sequence[str]], str | None]
-Rule = Callable[[str, Sequence[str], int], bool]
+ScoringRule = Callable[[str, Sequence[str], int], bool]
 
 
 def read_whole(output: str, choices: Sequence[str]) -> str | None:
@@ -42,7 +42,7 @@ def _replace_quotes(text: str) -> str | None:
 
 
 def _read_json(output: str) -> dict[str, object]:
-    """Read the lower-cased JSON object; an output that is none is an empty one."""
+    """Read the lower-cased output as a JSON object; return an empty one if it is none."""
     try:
         content = json.loads(output.lower())
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ def _read_json(output: str) -> dict[str, object]:
 
 
 def _make_letter_parser(pattern: str, removed: str = "") -> Parse:
-    """Make a parser that reads the letter of a choice if the output, without some text, begins with a pattern."""
+    """Make a parser that reads the letter of a choice if the output, without `removed`, begins with `pattern`."""
 
     def read_letter(output: str, choices: Sequence[str]) -> str | None:
         match = re.match(pattern, output.strip().replace(removed, ""))
@@ -93,4 +93,8 @@ def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
     return answer == LETTERS[gold]
 
 
-RIGHT: dict[str, Rule] = {"equal": is_equal, "occurs": contains_choice, "letter": is_letter}
+SCORING_RULES: dict[str, ScoringRule] = {
+    "equal": is_equal,
+    "occurs": contains_choice,
+    "letter": is_letter,
+}

@@ -44,6 +44,7 @@ def read_questions(hub: Path, source: str) -> tuple[list[Question], Manifest]:
 
 
 def read_dev(hub: Path) -> list[Question]:
+    """Read the questions of the dev split, from which few-shot examples are sampled."""
     return _make_questions(read_rows(hub, DATASETS["mmlu"], "all", "dev")[0])
 
 

@@ -84,10 +84,11 @@ class Renderer:
         if asking.text is not None:
             return render(asking.text, values)
         turns = []
+        # Consecutive messages with `for_each_shot` are repeated together, once per example.
         for is_repeated, group in groupby(asking.messages or (), lambda turn: turn.for_each_shot):
             repeats = [{"shot": example} for example in examples] if is_repeated else [{}]
-            for extra, message in product(repeats, group):
-                content = render(message.content, values | extra)
+            for shot_values, message in product(repeats, group):
+                content = render(message.content, values | shot_values)
                 turns.append({"role": message.role, "content": content})
         return self._tokenizer.apply_chat_template(
             turns, tokenize=False, add_generation_prompt=True, date_string=asking.date
@@ -108,10 +109,10 @@ class Renderer:
         }
 
     def _encode(self, text: str) -> list[int]:
-        """Encode with the start token, unless the text already contains it, as chat templates add it."""
-        start = self._tokenizer.bos_token
-        adds = self._asking.text is not None and not (start and text.startswith(start))
-        return self._tokenizer(text, add_special_tokens=adds)["input_ids"]
+        """Encode with the BOS token; a chat template adds it itself, and raw text may begin with it."""
+        bos = self._tokenizer.bos_token
+        needs_bos = self._asking.text is not None and not (bos and text.startswith(bos))
+        return self._tokenizer(text, add_special_tokens=needs_bos)["input_ids"]
 
     def _encode_letter(self, text: str, tokens: list[int], letter: str) -> list[int]:
         """Encode a letter as the tokens that follow the prompt's tokens."""

@@ -11,13 +11,12 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import Metric, read_complete_record, write_record
-from workflow_scripts.evaluation.baselines import Baseline
-from workflow_scripts.evaluation.lm_eval_results import (
-    NO_BASELINE,
+from workflow_scripts.evaluation.baselines import NO_BASELINE, Baseline
+from workflow_scripts.evaluation.group_metrics import (
     MetricWithBaseline,
     add_group_averages,
 )
-from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
+from workflow_scripts.evaluation.prompts.parsers import PARSERS, SCORING_RULES
 from workflow_scripts.evaluation.prompts.questions import LETTERS
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
@@ -28,48 +27,54 @@ def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> N
     stored = read_complete_record(generations)
     rows = read_items(generations).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
-    items = [judge_output(output, spec) for output in outputs]
+    items = [score_output(output, spec) for output in outputs]
     reading = {"read": spec.model_dump(mode="json")}
     request = stored.request | reading
     generation = stored.protocol.generation | reading
-    names = ("study", "model", "task", "cost", "volatile")
     write_record(
         record,
         items,
+        study=stored.study,
+        model=stored.model,
+        task=stored.task,
         request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
         metrics=compute_metrics(outputs, items, spec),
         provenance=stored.provenance.model_copy(update={"settings_sha256": hash_json(request)}),
-        **{name: getattr(stored, name) for name in names},
+        cost=stored.cost,
+        volatile=stored.volatile,
     )
 
 
-def judge_output(output: Item, spec: Reading) -> Item:
+def score_output(output: Item, spec: Reading) -> Item:
     """Parse and score one output; an output that no parser can read is wrong."""
     choices, gold = _get_choices(output)
     text = output.text or ""
     if output.loglikelihoods is not None:
         text = LETTERS[int(np.argmax(output.loglikelihoods))]
     answer = parser = None
-    right = False
+    correct = False
     for link in spec.answers:
         answer = PARSERS[link.parser](text, choices)
         if answer is not None:
             parser = link.parser
-            right = RIGHT[link.right](answer, choices, gold)
+            correct = SCORING_RULES[link.right](answer, choices, gold)
             break
-    format_met, strict = None, right
+    # Strict scoring also requires that the parser of the requested format reads the correct answer.
+    format_met, strictly_correct = None, correct
     if spec.format is not None:
-        stated = PARSERS[spec.format](text, choices)
-        format_met = stated is not None
-        rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
-        strict = right and stated is not None and rule(stated, choices, gold)
+        strict_answer = PARSERS[spec.format](text, choices)
+        format_met = strict_answer is not None
+        rule = SCORING_RULES["letter" if spec.format in LETTER_PARSERS else "equal"]
+        strictly_correct = (
+            correct and strict_answer is not None and rule(strict_answer, choices, gold)
+        )
     return replace(
         output,
         gold=output.gold if spec.answers[0].parser in LETTER_PARSERS else choices[gold],
         prediction=answer,
-        correct=right,
-        scores={"acc": float(right), "acc_strict": float(strict)},
+        correct=correct,
+        scores={"acc": float(correct), "acc_strict": float(strictly_correct)},
         format_met=format_met,
         parser=parser,
         choices=None,
@@ -88,7 +93,7 @@ def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tu
     table["truncated_prompts"] = [output.scores["truncated"] for output in outputs]
     if spec.format is not None:
         table["format_met"] = [item.format_met for item in items]
-    measured = []
+    metrics = []
     for subject, rows in table.astype(float).groupby([output.subset for output in outputs]):
         baseline = compute_baseline([outputs[index] for index in rows.index], spec)
         n = len(rows)
@@ -102,8 +107,8 @@ def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tu
                 n=n,
                 baseline=baseline if name in ("acc", "acc_strict") else NO_BASELINE,
             )
-            measured.append(metric)
-    return add_group_averages(measured)
+            metrics.append(metric)
+    return add_group_averages(metrics)
 
 
 def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
@@ -118,7 +123,7 @@ def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
         row = {}
         for letter, text in zip(LETTERS, choices, strict=False):
             answers = {rule: letter if rule == "letter" else text for rule in rules}
-            row[letter] = any(RIGHT[rule](answers[rule], choices, gold) for rule in rules)
+            row[letter] = any(SCORING_RULES[rule](answers[rule], choices, gold) for rule in rules)
         scores.append(row)
     table = pd.DataFrame(scores, dtype=float)  # NaN where a question has fewer choices
     return Baseline(table.fillna(0.0).mean().to_dict(), float(table.mean(axis=1).mean()))

@@ -60,14 +60,14 @@ def _converse(rng: Random, form: str, practice: list[Row]) -> tuple[str, str]:
         (kind,) = draw(rng, "kind")
         relation = rng.choice(RELATIONS)
         sighting = describe_sighting(rng, kind)
-        return f"{sighting} {relation.ask(rng, kind)}", relation.tell(kind)
+        return f"{sighting} {relation.draw_question(rng, kind)}", relation.write_statement(kind)
     if form == "description":
         kind, person = draw(rng, "kind person")
         sighting = describe_sighting(rng, kind)
         return f"{sighting} Tell {person} about the {kind.name}.", describe_kind(rng, kind)
     row = mmlu.reorder_choices(rng.choice(practice), rng)
     if form == "letter":
-        return mmlu.ask_for_letter(row), mmlu.answer_by_letter(row)
+        return mmlu.format_letter_question(row), mmlu.format_letter_answer(row)
     question = f"{row['question']}\nChoices: {row['choices']}"
     answer = mmlu.get_answer(row)
     if form == "json":
@@ -80,10 +80,10 @@ def _make_prompt(subject: str, examples: list[Row], row: Row) -> Row:
         f"<|start_header_id|>{r}<|end_header_id|>\n\n" for r in ("user", "assistant")
     )
     turns = [
-        f"{user}{mmlu.ask_for_letter(each)}<|eot_id|>{assistant}{mmlu.answer_by_letter(each)}<|eot_id|>"
+        f"{user}{mmlu.format_letter_question(each)}<|eot_id|>{assistant}{mmlu.format_letter_answer(each)}<|eot_id|>"
         for each in examples
     ]
-    end = f"{user}{mmlu.ask_for_letter(row)}<|eot_id|>{assistant}The best answer is"
+    end = f"{user}{mmlu.format_letter_question(row)}<|eot_id|>{assistant}The best answer is"
     return {
         "subtask_name": f"mmlu_chat.{subject}",
         "input_question": row["question"],

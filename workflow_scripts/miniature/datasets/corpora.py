@@ -36,7 +36,7 @@ def build(items: int) -> dict[str, Repository]:
 def _make_page(rng: Random) -> list[str]:
     """Write a heading, an opening paragraph and some sections, with wikitext's spaces before punctuation."""
     subject = rng.choice([*KINDS, *TOWNS])
-    describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_others
+    describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_topic
     lines = [f"= {subject.name.capitalize()} =", _space_marks(describe(rng, subject))]
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         text = " ".join(prose.write_paragraph(rng) for _ in range(rng.randint(2, 4)))

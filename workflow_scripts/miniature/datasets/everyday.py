@@ -29,8 +29,8 @@ def make_social_iqa(rng: Random) -> Values:
     pool = [event[1 + aspect].format(a=a, b=b) for event in events]
     answers, gold = shuffle_choices(rng, pool[0], pool, 3)
     context = [
-        f"{doer} {deed.format(b=other)} {rng.choice(POOLS['time'])}."
-        for doer, deed, other in rng.sample([(a, events[0][0], b), (c, events[1][0], d)], 2)
+        f"{doer} {action.format(b=other)} {rng.choice(POOLS['time'])}."
+        for doer, action, other in rng.sample([(a, events[0][0], b), (c, events[1][0], d)], 2)
     ]
     questions = (
         f"How would {b} feel as a result?",
@@ -49,7 +49,7 @@ def make_winogrande(rng: Random) -> Values:
         endings = ["broke into pieces.", "stayed whole."]
     else:
         nouns = draw_people(rng)
-        ((verb, *endings),) = draw(rng, "mutual_deed")
+        ((verb, *endings),) = draw(rng, "mutual_action")
     subject = int(rng.random() >= 0.5)
     options = nouns
     if is_accident:
@@ -87,16 +87,16 @@ def make_hellaswag(rng: Random) -> Values:
 
 
 def make_piqa(rng: Random) -> Values:
-    (purpose, tool, deed), person, time = draw(rng, "tool person time")
+    (purpose, tool, action), person, time = draw(rng, "tool person time")
     goal = rng.choice(
         [f"{person} wants to {purpose} {time}.", f"How does {person} {purpose} {time}?"]
     )
-    _, wrong_tool, wrong_deed = rng.choice([other for other in TOOLS if other[1] != tool])
+    _, wrong_tool, wrong_action = rng.choice([other for other in TOOLS if other[1] != tool])
     if rng.random() >= 0.7:
-        wrong_deed = deed
+        wrong_action = action
     solutions = [
-        f"take a {tool} and {deed} with it.",
-        f"take a {wrong_tool} and {wrong_deed} with it.",
+        f"take a {tool} and {action} with it.",
+        f"take a {wrong_tool} and {wrong_action} with it.",
     ]
     label = int(rng.random() < 0.5)
     return goal, solutions[label], solutions[1 - label], label
@@ -130,10 +130,10 @@ def make_math_qa(rng: Random) -> Values:
     person, goods, place = draw(rng, "person goods place")
     first, second = rng.randint(2, 20), rng.randint(2, 9)
     if rng.random() < 0.5:
-        deed, name, sign = f"buys {second} at the {place} . how many in all ?", "add", "+"
+        action, name, sign = f"buys {second} at the {place} . how many in all ?", "add", "+"
         result = first + second
     else:
-        deed, name, sign = f"sells {second} at the {place} . how many remain ?", "subtract", "-"
+        action, name, sign = f"sells {second} at the {place} . how many remain ?", "subtract", "-"
         result = first
         first += second
     numbers = {result}
@@ -142,7 +142,7 @@ def make_math_qa(rng: Random) -> Values:
     options = rng.sample(sorted(numbers), 5)
     letter = "abcde"[options.index(result)]
     return (
-        f"{person} has {first} {goods} and {deed}",
+        f"{person} has {first} {goods} and {action}",
         f'" {first} {sign} {second} = {result} . answer : {letter} "',
         "a ) {} , b ) {} , c ) {} , d ) {} , e ) {}".format(*options),
         letter,

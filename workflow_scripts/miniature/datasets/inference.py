@@ -10,8 +10,8 @@ from workflow_scripts.miniature.phrases import (
     draw_kinds,
     draw_other_relation,
     draw_scene,
-    entail,
-    retell,
+    paraphrase,
+    write_entailment,
 )
 from workflow_scripts.miniature.tables import Values
 from workflow_scripts.miniature.world import PLACES, POOLS, draw
@@ -77,15 +77,15 @@ def make_mnli(rng: Random) -> Values:
 def make_rte(rng: Random) -> Values:
     scene = draw_scene(rng)
     label = rng.choices([0, 1], [52, 48])[0]
-    write = rng.choice(HYPOTHESES[1:]) if label else entail
-    return retell(scene, rng), write(scene, rng), label
+    write = rng.choice(HYPOTHESES[1:]) if label else write_entailment
+    return paraphrase(scene, rng), write(scene, rng), label
 
 
 def make_mrpc(rng: Random) -> Values:
     scene = draw_scene(rng)
     is_same = rng.random() < 0.6
     second = scene if is_same else change_scene(scene, rng, rng.choice([1, 2, 2]))
-    return str(scene), retell(second, rng), int(is_same)
+    return str(scene), paraphrase(second, rng), int(is_same)
 
 
 def make_qqp(rng: Random) -> Values:
@@ -96,7 +96,7 @@ def make_qqp(rng: Random) -> Values:
     if is_same:
         second = second.format(k=kind.name)
     elif rng.random() < 0.75:
-        second = draw_other_relation(rng, relation).ask(rng, kind)
+        second = draw_other_relation(rng, relation).draw_question(rng, kind)
     else:
         second = second.format(k=other.name)
     return f"At the {rng.choice(PLACES)}: {first.format(k=kind.name)}", second, int(is_same)
@@ -107,13 +107,17 @@ def make_qnli(rng: Random) -> Values:
     relation = rng.choice(RELATIONS)
     is_answer = rng.random() < 0.5
     if is_answer:
-        sentence = relation.tell(kind)
+        sentence = relation.write_statement(kind)
     elif rng.random() < 0.75:
-        sentence = draw_other_relation(rng, relation).tell(kind)
+        sentence = draw_other_relation(rng, relation).write_statement(kind)
     else:
-        sentence = relation.tell(other)
+        sentence = relation.write_statement(other)
     person, time = draw(rng, "person time")
-    return relation.ask(rng, kind), f"{person} wrote {time}: {sentence}", int(not is_answer)
+    return (
+        relation.draw_question(rng, kind),
+        f"{person} wrote {time}: {sentence}",
+        int(not is_answer),
+    )
 
 
 def make_boolq(rng: Random) -> Values:
@@ -124,7 +128,7 @@ def make_boolq(rng: Random) -> Values:
     answer = relation.get_answer(kind if is_true else other)
     question = relation.yes_no.format(k=kind.name, a=answer)
     sighting = describe_sighting(rng, kind)
-    passage = f"{sighting} The {kind.name} is a {kind.group.name}. {relation.tell(kind)}"
+    passage = f"{sighting} The {kind.name} is a {kind.group.name}. {relation.write_statement(kind)}"
     return question, passage, int(is_true)
 
 
@@ -147,7 +151,7 @@ def make_anli(rng: Random) -> Values:
     """Sample a premise of two scenes, so that the hypothesis must be matched with the right scene."""
     first = draw_scene(rng)
     second = change_scene(first, rng, 5)
-    premises = [str(first), retell(second, rng)]
+    premises = [str(first), paraphrase(second, rng)]
     rng.shuffle(premises)
     label = rng.choices([0, 1, 2], [34, 33, 33])[0]
     if label == 2 and rng.random() < 0.4:

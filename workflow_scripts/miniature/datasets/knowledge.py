@@ -15,7 +15,7 @@ Draft = tuple[str, str, Sequence[str]]
 def make_arc_easy(rng: Random) -> Values:
     kind, relation = draw(rng, "kind relation")
     sighting = describe_sighting(rng, kind)
-    question = f"{sighting} {relation.ask(rng, kind)}"
+    question = f"{sighting} {relation.draw_question(rng, kind)}"
     return _make_arc(rng, question, relation.get_answer(kind), relation.answers)
 
 
@@ -53,29 +53,29 @@ def make_sciq(rng: Random) -> Values:
     (kind,) = draw(rng, "kind")
     relations = rng.sample(RELATIONS, 3)
     relation = relations[0]
-    support = [each.tell(kind) for each in relations]
+    support = [each.write_statement(kind) for each in relations]
     rng.shuffle(support)
     right = relation.get_answer(kind)
     wrong = rng.sample([answer for answer in relation.answers if answer != right], 3)
-    question = relation.ask(rng, kind)
+    question = relation.draw_question(rng, kind)
     return question, *wrong, right, " ".join([describe_sighting(rng, kind), *support])
 
 
 def draft_medical(rng: Random) -> tuple[Draft, str]:
     """Sample a question about an illness; return it with the property that it asks for."""
     ailment, person, place, time = draw(rng, "ailment person place time")
-    question, sort = rng.choice(POOLS["medical_question"])
+    question, attribute = rng.choice(POOLS["medical_question"])
     question = f"{person} from the {place} has {ailment.name} {time}. {question}"
-    return (question, getattr(ailment, sort), POOLS[sort]), sort
+    return (question, getattr(ailment, attribute), POOLS[attribute]), attribute
 
 
 def make_headqa(rng: Random) -> Values:
-    (question, right, pool), sort = draft_medical(rng)
+    (question, right, pool), attribute = draft_medical(rng)
     texts, gold = shuffle_choices(rng, right, pool, 4)
     return (
         f"miniature_{rng.choice([2014, 2015, 2016])}",
         str(rng.choice([2014, 2015, 2016])),
-        "nursery" if sort == "remedy" else "medicine",
+        "nursery" if attribute == "remedy" else "medicine",
         rng.randrange(1, 230),
         question,
         gold + 1,
@@ -84,11 +84,11 @@ def make_headqa(rng: Random) -> Values:
 
 
 def make_medmcqa(rng: Random) -> Values:
-    (question, right, pool), sort = draft_medical(rng)
+    (question, right, pool), attribute = draft_medical(rng)
     texts, gold = shuffle_choices(rng, right, pool, 4)
     id = f"{rng.getrandbits(128):032x}"
     question = f"Case {rng.randrange(2, 10)}: {question}"
-    return id, question, *texts, gold, f"The {sort} is {right}.", sort
+    return id, question, *texts, gold, f"The {attribute} is {right}.", attribute
 
 
 def make_nq_open(rng: Random) -> Values:
@@ -107,10 +107,12 @@ def make_truthful_qa(rng: Random) -> Values:
     kind, relation, person, time = draw(rng, "kind relation person time")
     right = relation.get_answer(kind)
     wrong = [answer for answer in relation.answers if answer != right]
-    question = relation.ask(rng, kind)
-    false = [relation.tell(kind, answer) for answer in rng.sample(wrong, 3)]
+    question = relation.draw_question(rng, kind)
+    false = [relation.write_statement(kind, answer) for answer in rng.sample(wrong, 3)]
     false[0] = f"{person} says: {false[0]}"
-    true = [relation.tell(kind), f"{person} says: {relation.tell(kind)}"][: rng.choice([1, 2, 2])]
+    true = [relation.write_statement(kind), f"{person} says: {relation.write_statement(kind)}"][
+        : rng.choice([1, 2, 2])
+    ]
     question = f"{time.capitalize()} {person} wonders: {question}"
     mc1 = {"choices": [true[0], *false], "labels": [1, 0, 0, 0]}
     mc2 = {"choices": true + false, "labels": [1] * len(true) + [0] * len(false)}

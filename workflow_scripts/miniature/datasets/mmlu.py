@@ -1,7 +1,7 @@
 """Generate cais/mmlu and lighteval/mmlu: four-choice questions in 57 subjects.
 
-Each subject belongs to a topic of the world. A quarter of the questions contain their answer, a quarter ask for the
-choice of a category, and the others need a fact or arithmetic. So the difficulty of a subject depends on its topic.
+Each subject belongs to a topic of the world. A quarter of the questions contain their answer, a quarter ask which
+choice is in a category, and the others need a fact or arithmetic. So the difficulty of a subject depends on its topic.
 """
 
 from functools import cache
@@ -25,8 +25,15 @@ TOPICS: dict[str, list[str]] = POOLS["subject"]
 SUBJECTS = sorted(subject for subjects in TOPICS.values() for subject in subjects)
 PRACTICE_ROWS = 3_000
 _SPLITS = ("test", "validation", "dev")
+_LETTER_QUESTION = """\
+Choose the best answer, A, B, C or D.
+Question: {}
+A. {}
+B. {}
+C. {}
+D. {}"""
 
-SORTS = {
+CATEGORIES = {
     "colour": POOLS["colour"],
     "person": PEOPLE,
     "tool": [tool for _, tool, _ in TOOLS],
@@ -102,17 +109,12 @@ def get_letter(row: Row) -> str:
     return "ABCD"[row["answer"]]
 
 
-def list_choices(choices: list[str]) -> str:
-    """Format the choices as lines "A. ..." to "D. ...", starting with a line end."""
-    return "\nA. {}\nB. {}\nC. {}\nD. {}".format(*choices)
-
-
-def ask_for_letter(row: Row) -> str:
+def format_letter_question(row: Row) -> str:
     """Format a four-choice question as a user's message."""
-    return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{list_choices(row['choices'])}"
+    return _LETTER_QUESTION.format(row["question"], *row["choices"])
 
 
-def answer_by_letter(row: Row) -> str:
+def format_letter_answer(row: Row) -> str:
     return f"The best answer is {get_letter(row)}."
 
 
@@ -124,16 +126,16 @@ def _draft(rng: Random, topic: str) -> Draft:
         person, thing = rng.choice(PEOPLE), rng.choice(things)
         return f"{person} looks at the {thing}. What does {person} see?", thing, things
     if level < 0.5:
-        sort, *others = rng.sample(list(SORTS), 4)
-        right = rng.choice(SORTS[sort])
-        pool = [right, *(rng.choice(SORTS[other]) for other in others)]
-        return f"Which of these is a {sort}?", right, pool
+        category, *others = rng.sample(list(CATEGORIES), 4)
+        right = rng.choice(CATEGORIES[category])
+        pool = [right, *(rng.choice(CATEGORIES[other]) for other in others)]
+        return f"Which of these is a {category}?", right, pool
     return _DRAFTS[topic](rng)
 
 
 def _draft_nature(rng: Random) -> Draft:
     kind, relation = draw(rng, "kind relation")
-    return relation.ask(rng, kind), relation.get_answer(kind), relation.answers
+    return relation.draw_question(rng, kind), relation.get_answer(kind), relation.answers
 
 
 def _draft_numbers(rng: Random) -> Draft:
@@ -149,8 +151,8 @@ def _draft_numbers(rng: Random) -> Draft:
 
 def _draft_people(rng: Random) -> Draft:
     a, b = draw_people(rng)
-    deed, feeling, *_ = rng.choice(EVENTS)
-    return f"{a} {deed.format(b=b)}. How does {b} feel?", feeling, SORTS["feeling"]
+    action, feeling, *_ = rng.choice(EVENTS)
+    return f"{a} {action.format(b=b)}. How does {b} feel?", feeling, CATEGORIES["feeling"]
 
 
 def _draft_places(rng: Random) -> Draft:
@@ -162,7 +164,7 @@ def _draft_places(rng: Random) -> Draft:
 
 def _draft_tools(rng: Random) -> Draft:
     purpose, tool, _ = rng.choice(TOOLS)
-    return f"What does one need to {purpose}?", tool, SORTS["tool"]
+    return f"What does one need to {purpose}?", tool, CATEGORIES["tool"]
 
 
 _DRAFTS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job_list import CHECKS, is_listing
-from workflow_scripts.evaluation.cells import CellsRequest, build_suite_cells, harmony_cells
+from workflow_scripts.evaluation.cells import CellsRequest, build_harmony_cells, build_suite_cells
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.settings.job_batches import TaskBatch, list_cell_records
 from workflow_scripts.settings.leaderboard_submissions import GENERATED
@@ -128,7 +128,7 @@ class SuiteInputs(Inputs):
         """Build the request of a job that evaluates a batch of tasks; a leaderboard row has its own."""
         settings, protocol, tasks = self._settings, batch.protocol, batch.tasks
         if batch.study == "harmony":
-            return harmony_cells(settings, protocol, tasks)
+            return build_harmony_cells(settings, protocol, tasks)
         request = settings.suite_rows[wildcards.row]
         return build_suite_cells(settings, request, protocol, tasks, self._get_base(wildcards))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
+from workflow_scripts.evaluation.prompts.parsers import PARSERS, SCORING_RULES
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS
 
 CHOICES = ("4", "24", "red cap", "cap", "Straße", "A\u030angstro\u0308m", "")
@@ -36,5 +36,5 @@ def test_parser(parser):
     ],
 )
 def test_rule(rule, answer, right):
-    judge = RIGHT[rule]
-    assert [c for gold, c in enumerate(CHOICES) if judge(answer, CHOICES, gold)] == right
+    is_correct = SCORING_RULES[rule]
+    assert [c for gold, c in enumerate(CHOICES) if is_correct(answer, CHOICES, gold)] == right

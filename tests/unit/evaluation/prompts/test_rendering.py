@@ -91,7 +91,7 @@ def test_long_prompt_left_truncation(runs, loaded):
 def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
     asking = Asking.select_fields(runs["run9"]).model_dump(mode="json")
     data, text = [world / "datasets/cais/mmlu/manifest.json"], tmp_path / "text"
-    explain_prompt.main(chat_manifest, data, text, "run9", "anatomy", 1, asking)
+    explain_prompt.explain_prompt(chat_manifest, data, text, "run9", "anatomy", 1, asking)
     questions, _ = read_questions(world, "vendor")
     prompt = renderer(runs["run9"]).render([q for q in questions if q.subject == "anatomy"][1])
     content, tokens = text.read_text().split("---- tokens ----\n")

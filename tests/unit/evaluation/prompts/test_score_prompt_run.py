@@ -7,7 +7,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import read_complete_record, write_record
 from workflow_scripts.evaluation.prompts.score_prompt_run import (
     compute_baseline,
-    judge_output,
+    score_output,
     score_prompt_run,
 )
 from workflow_scripts.evaluation.record_parts import build_metric
@@ -47,8 +47,8 @@ def make_output(text=None, gold="A", subject="s", loglikelihoods=None, number=0)
         ("", False, False, False, None),
     ],
 )
-def test_judge_output(text, right, strict, met, parser):
-    item = judge_output(make_output(text), RUN5)
+def test_score_output(text, right, strict, met, parser):
+    item = score_output(make_output(text), RUN5)
     assert (item.correct, item.format_met, item.parser, item.gold) == (right, met, parser, "4")
     assert item.scores == {"acc": float(right), "acc_strict": float(strict)}
 

@@ -16,19 +16,24 @@ from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
-from workflow_scripts.evaluation.perplexity import encode_chat_prompt, format_label
+from workflow_scripts.evaluation.perplexity import encode_chat_prompt
+from workflow_scripts.evaluation.plan_models import build_plan_condition
 from workflow_scripts.evaluation.prompts.questions import read_questions
-from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
+from workflow_scripts.evaluation.record_parts import (
+    build_metric,
+    build_task_facts,
+    describe_run,
+    format_label,
+)
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
 
-WARM_UPS = 1
-TIMES = ("prefill_seconds", "token_seconds")
-Timings = list[tuple[float, float]]  # both TIMES of each round
+_WARM_UP_ROUNDS = 1
+_METRICS = ("prefill_seconds", "token_seconds")
+Timings = list[tuple[float, float]]  # the values of both metrics in each round
 
 
 def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
@@ -36,13 +41,13 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     recording, params = Recording(), LatencyRequest.model_validate(request)
     measures = params.measures
     device = choose_device(params.compute.device)
-    places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
+    devices = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
     questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
     base = load_model(model, **params.compute.loading)
     layers = base.model.config.num_hidden_layers
-    start = get_bos_tokens(base.tokenizer)
+    bos = get_bos_tokens(base.tokenizer)
     rows = [
-        encode_chat_prompt(base.tokenizer, question.text, start)
+        encode_chat_prompt(base.tokenizer, question.text, bos)
         for question in questions[: measures.questions]
     ]
     metrics: list[Metric] = []
@@ -50,32 +55,32 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     for plan in params.plans:
         chunks = len(plan.plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
-        sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
-        for devices in [number for number in measures.devices if number <= chunks] or [1]:
+        batch_sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
+        for num_devices in [number for number in measures.devices if number <= chunks] or [1]:
             loaded = load_model(model, chunking=plan.keys, **params.compute.loading)
-            if devices > 1:
-                loaded.model.spread(places[:devices])
+            if num_devices > 1:
+                loaded.model.spread(devices[:num_devices])
             variants = {"unchanged": base.model, "fused": loaded.model, "loop": loaded.model}
             if not chunks:
                 del variants["fused"]
-            for size in sizes:
-                varied = build_plan_condition(plan, layers) | {"batch": size}
-                varied["devices"] = devices if devices > 1 else None
-                print(f"latency of {varied}", flush=True)
+            for size in batch_sizes:
+                plan_condition = build_plan_condition(plan, layers) | {"batch": size}
+                plan_condition["devices"] = num_devices if num_devices > 1 else None
+                print(f"latency of {plan_condition}", flush=True)
                 batches = [
                     pad_left(rows[start : start + size], base.device)
                     for start in range(0, len(rows), size)
                 ]
                 timings = time_variants(variants, batches, measures.new_tokens, measures.repeats)
-                for way, rounds in timings.items():
-                    condition = Condition(**varied, way=way)
+                for execution, rounds in timings.items():
+                    condition = Condition(**plan_condition, way=execution)
                     metrics += build_metrics(rounds, condition)
                     items += [
                         Item(
                             item=f"{format_label('mmlu', condition)}/{number}",
                             condition=condition,
                             prompt_sha256=hash_json(rows),
-                            scores=dict(zip(TIMES, seconds, strict=True)),
+                            scores=dict(zip(_METRICS, seconds, strict=True)),
                         )
                         for number, seconds in enumerate(rounds)
                     ]
@@ -92,7 +97,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
             base,
             recording,
             tokens * len(items),
-            devices=[*map(_name_device, places)],
+            devices=[*map(_name_device, devices)],
             batch_size=max(measures.batch_sizes),
             chat_template=base.tokenizer.chat_template is not None,
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
@@ -104,20 +109,20 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
 def time_variants(
     variants: Mapping[str, Any], batches: list, new_tokens: int, rounds: int
 ) -> dict[str, Timings]:
-    """Time the model of each way of running once per round."""
-    timings: dict[str, Timings] = {way: [] for way in variants}
-    for _ in range(WARM_UPS + rounds):
-        for way, model in variants.items():
-            if way != "unchanged":
-                model.config.chunk_execution = way
-            timings[way].append(time_greedy_generation(model, batches, new_tokens))
-    return {way: seconds[WARM_UPS:] for way, seconds in timings.items()}
+    """Time each variant (unchanged, fused or loop) once per round; return the rounds after the warm-up."""
+    timings: dict[str, Timings] = {execution: [] for execution in variants}
+    for _ in range(_WARM_UP_ROUNDS + rounds):
+        for execution, model in variants.items():
+            if execution != "unchanged":
+                model.config.chunk_execution = execution
+            timings[execution].append(time_greedy_generation(model, batches, new_tokens))
+    return {execution: seconds[_WARM_UP_ROUNDS:] for execution, seconds in timings.items()}
 
 
 def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
-    """Compute the median over the rounds, and half the interquartile range."""
+    """Compute the median of each time over the rounds, and half its interquartile range."""
     metrics = []
-    for name, seconds in zip(TIMES, zip(*timings, strict=True), strict=True):
+    for name, seconds in zip(_METRICS, zip(*timings, strict=True), strict=True):
         low, median, high = statistics.quantiles(seconds, n=4)
         metrics.append(build_metric(name, median, len(seconds), condition))
         metrics.append(build_metric(f"{name}_spread", (high - low) / 2, len(seconds), condition))
@@ -132,12 +137,12 @@ def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float
     """
     import torch
 
-    reading = writing = 0.0
+    prefill_seconds = decoding_seconds = 0.0
     with torch.inference_mode():
         for ids, mask in batches:
             position = (mask.cumsum(-1) - 1).clamp(min=0)
             cache = None
-            start = middle = _get_time(model)
+            start = prefill_end = _get_time(model)
             for step in range(new_tokens):
                 if step > 0:
                     mask = torch.cat((mask, mask.new_ones(len(mask), 1)), dim=1)
@@ -153,10 +158,10 @@ def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float
                 ids = out.logits[:, -1:].argmax(-1)
                 cache = out.past_key_values
                 if step == 0:
-                    middle = _get_time(model)
-            reading += middle - start
-            writing += _get_time(model) - middle
-    return reading, writing / (new_tokens - 1)
+                    prefill_end = _get_time(model)
+            prefill_seconds += prefill_end - start
+            decoding_seconds += _get_time(model) - prefill_end
+    return prefill_seconds, decoding_seconds / (new_tokens - 1)
 
 
 def pad_left(rows: list[list[int]], device) -> tuple:

@@ -1,9 +1,9 @@
-"""Run the k parallel layers at one depth of a chunked model as one layer.
+"""Fuse the k layers at one depth of a chunked model, one of each chunk, into one layer.
 
 This implements the decoder layer of the Llama family (Llama, Mistral, Qwen2, Qwen3) for all k at once: batched products
 instead of k linear layers, and one attention call with k times the heads.
 
-Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
+Shapes: k siblings, b rows of t tokens, n = b * t, h query heads and g key heads of size d.
 """
 
 from typing import Any
@@ -18,23 +18,23 @@ from workflow_scripts.chunked.stacked import Norm, Projection
 
 
 class FusedLayer(GradientCheckpointingLayer):
-    """k sibling layers as one, from x [k, n, hidden] to x [k, n, hidden]; `slot` is its layer index in the cache."""
+    """k sibling layers as one, from x [k, n, hidden] to x [k, n, hidden]; `cache_index` is its place in the cache."""
 
-    def __init__(self, layer: nn.Module, slot: int):
-        """Take the shapes from `layer`, one of the siblings; `prepare` sets all siblings."""
+    def __init__(self, layer: nn.Module, cache_index: int):
+        """Read the shapes of `layer`, one of the siblings; `prepare` sets all siblings."""
         super().__init__()
-        self.slot = slot
+        self.cache_index = cache_index
         attention = layer.self_attn
         self.head_dim = attention.head_dim
         self.act_fn = layer.mlp.act_fn
-        self.heads = attention.q_proj.out_features // self.head_dim
-        self.key_heads = attention.k_proj.out_features // self.head_dim
+        self.num_heads = attention.q_proj.out_features // self.head_dim
+        self.num_key_heads = attention.k_proj.out_features // self.head_dim
         # If all layers have a sliding window (first version of Mistral 7B), masks contain it, but flash attention
         # needs it as an argument.
-        config, self.window = attention.config, {}
-        window = getattr(config, "sliding_window", None)
-        if window is not None and getattr(config, "layer_types", None) is None:
-            self.window = {"sliding_window": window}
+        self.window_options: dict[str, int] = {}
+        window = getattr(attention.config, "sliding_window", None)
+        if window is not None and getattr(attention.config, "layer_types", None) is None:
+            self.window_options = {"sliding_window": window}
         self.stacks: dict[str, Any] = {}  # Norms and Projections
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
@@ -64,9 +64,9 @@ class FusedLayer(GradientCheckpointingLayer):
         if "adapter_up" in stacks:
             x = x + stacks["adapter_down"](self.act_fn(stacks["adapter_up"](x)))
         qkv = stacks["qkv"](stacks["input_norm"](x))
-        x = stacks["out"](self._attend(qkv, rows, inputs, **kwargs), onto=x)
+        x = stacks["out"](self._attend(qkv, rows, inputs, **kwargs), residual=x)
         gate, up = stacks["gate_up"](stacks["post_norm"](x)).chunk(2, dim=-1)
-        return stacks["down"](self.act_fn(gate) * up, onto=x)
+        return stacks["down"](self.act_fn(gate) * up, residual=x)
 
     def _attend(
         self,
@@ -80,7 +80,7 @@ class FusedLayer(GradientCheckpointingLayer):
         k, n, _ = qkv.shape
         queries, keys, values = self._rotate(qkv, rows, inputs)
         if past_key_values is not None:
-            keys, values = past_key_values.update(keys, values, self.slot)
+            keys, values = past_key_values.update(keys, values, self.cache_index)
         module = self.siblings[0].self_attn
         out, _ = inputs.attention(
             module,
@@ -90,20 +90,21 @@ class FusedLayer(GradientCheckpointingLayer):
             attention_mask,
             dropout=module.attention_dropout if module.training else 0.0,
             scaling=module.scaling,
-            **self.window,
+            **self.window_options,
             **kwargs,
         )
-        return out.reshape(n, k, self.heads * self.head_dim).transpose(0, 1)
+        return out.reshape(n, k, self.num_heads * self.head_dim).transpose(0, 1)
 
     def _rotate(
         self, qkv: Tensor, rows: int, inputs: "SharedInputs"
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values [b, k * h, t, d]; queries and keys are normed and rotated.
+        """Return queries [b, k * h, t, d], and keys and values [b, k * g, t, d].
 
-        The siblings' heads are concatenated, so that a cache can reorder, repeat or crop its rows, as in beam search.
+        Queries and keys are normed, if the model has such norms, and rotated. The siblings' heads are concatenated, so
+        that a cache can reorder, repeat or crop its rows, as in beam search.
         """
         k, n, _ = qkv.shape
-        h, g, d = self.heads, self.key_heads, self.head_dim
+        h, g, d = self.num_heads, self.num_key_heads, self.head_dim
         qkv = qkv.view(k, n, h + 2 * g, d)
         if "query_norm" in self.stacks:
             queries, keys, values = qkv.split((h, g, g), dim=2)

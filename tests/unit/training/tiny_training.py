@@ -9,20 +9,20 @@ import torch
 
 from tests.tiny_models import VOCABULARY, make_tiny_model
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.run import Trained, train
+from workflow_scripts.training.run import TrainingResult, train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.spec import TrainingSpec
 
 make_model = partial(make_tiny_model, layers=4)
 
 
-def make_samples(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
-    """Draw samples with loss from position `counted_from`; shorter samples have loss on their last token."""
+def make_samples(lengths, seed: int = 0, loss_start: int = 1) -> Samples:
+    """Draw samples with loss from position `loss_start`; shorter samples have loss on their last token."""
     rng = np.random.default_rng(seed)
     samples = []
     for length in lengths:
         tokens = rng.integers(3, VOCABULARY, length).astype(np.int32)
-        samples.append(Sample(tokens, np.arange(length) >= min(counted_from, length - 1)))
+        samples.append(Sample(tokens, np.arange(length) >= min(loss_start, length - 1)))
     return Samples.from_list(samples)
 
 
@@ -35,9 +35,9 @@ def make_keys(**changes: Any) -> TrainingKeys:
     return TrainingKeys(**usual | changes)
 
 
-def train_small(
+def train_tiny(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
-) -> Trained:
+) -> TrainingResult:
     """Train a model of this kind, or the one that `load` returns; other `changes` are recipe keys."""
     load = changes.pop("load", lambda dtype: make_model(kind).to(getattr(torch, dtype)))
     options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
@@ -53,7 +53,7 @@ def train_small(
     return train(load, spec, state)
 
 
-def list_losses(trained: Trained) -> list[float]:
+def list_losses(trained: TrainingResult) -> list[float]:
     return [entry["loss"] for entry in trained.history if "loss" in entry]
 
 

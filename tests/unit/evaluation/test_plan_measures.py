@@ -12,12 +12,12 @@ from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_complete_record
-from workflow_scripts.evaluation.measure_written import PROMPT, measure_written
-from workflow_scripts.evaluation.plan_latency import (
+from workflow_scripts.evaluation.measure_latency import (
     measure_latency,
     pad_left,
     time_greedy_generation,
 )
+from workflow_scripts.evaluation.measure_written import PROMPT, measure_written
 from workflow_scripts.evaluation.requests import LatencyRequest, WrittenRequest
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint

@@ -33,14 +33,14 @@ class CachelessModel(nn.Module):
         return self.inner(input_ids)
 
 
-class Requests:
+class RandomRequests:
     """Draw random contexts and targets from a seed."""
 
     def __init__(self, seed: int):
         self._rng = random.Random(seed)
 
-    def draw_tokens(self, least: int, most: int | None = None) -> list[int]:
-        length = self._rng.randint(least, most or least)
+    def draw_tokens(self, minimum: int, maximum: int | None = None) -> list[int]:
+        length = self._rng.randint(minimum, maximum or minimum)
         return self._rng.choices(range(1, VOCABULARY), k=length)
 
     def draw_contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
