@@ -7,7 +7,7 @@ import pytest
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.hub import metadata
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.shipped import place
@@ -51,7 +51,7 @@ def test_hostile_requests_stop_no_other(checked, tmp_path, capsys):
     accepted = [file for file, reason in reasons.items() if reason is None]
     assert sorted(accepted) == ["good-bfloat16.yaml", "good-float32.yaml"]
     for file, expected in words.items():
-        assert expected in reasons[plain(file)] and len(reasons[plain(file)]) <= 1_001
+        assert expected in reasons[clean_line(file)] and len(reasons[clean_line(file)]) <= 1_001
     # Check the terminal output and the tables.
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps(entries))

@@ -13,7 +13,7 @@ from typing import Any
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
-from workflow_scripts.core.provenance import peak_memory_mb
+from workflow_scripts.core.provenance import measure_peak_memory_mb
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 # oneDNN keeps the memory of each shape that it has multiplied in bfloat16: with its 1,024 shapes gigabytes, with
@@ -63,7 +63,7 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
         cost = {
             "rule": job.rule,
             "seconds": round(time.monotonic() - started, 1),
-            "peak_mb": peak_memory_mb(),
+            "peak_mb": measure_peak_memory_mb(),
             "requested_mb": resources.get("mem_mb"),
         }
         print(json.dumps(cost))

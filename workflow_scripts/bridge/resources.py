@@ -10,7 +10,7 @@ from workflow_scripts.bridge.job_list import record_job
 from workflow_scripts.bridge.snakemake_contract import get_default_resource
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.error_messages import shown
+from workflow_scripts.settings.error_messages import format_value
 
 
 def resources(
@@ -57,7 +57,7 @@ def gpu_request(workflow) -> str:
     gpu_option = "gpus" if written is None else str(written).strip("'\"")
     if not re.fullmatch(r"(gpus|gres)(:.+)?", gpu_option):
         raise UserError(
-            f"The default resource gpu_request is {shown(gpu_option)}; expected gpus, gres, or one of them"
+            f"The default resource gpu_request is {format_value(gpu_option)}; expected gpus, gres, or one of them"
             " with the cluster's name of a GPU, such as gres:a100."
         )
     return gpu_option

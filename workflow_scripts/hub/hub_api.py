@@ -18,9 +18,9 @@ from huggingface_hub.utils.sha import git_hash
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import (
-    ABOUT,
-    find_missing_files,
-    is_plain,
+    DOCUMENTATION,
+    describe_missing_files,
+    is_content_file,
     select_model_files,
 )
 from workflow_scripts.hub.manifest import HubFile, list_files, list_names
@@ -28,7 +28,7 @@ from workflow_scripts.hub.manifest import HubFile, list_files, list_names
 RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
-_DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
+_DATASET_FILES = re.compile(rf"{DOCUMENTATION}|(.+/)?[^/]+{_DATA}")
 # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
 _HUB_ERRORS = (
     httpx2.HTTPError,
@@ -66,7 +66,11 @@ def open_listing(kind: RepoType, repository: str, revision: str | None) -> Itera
         if kind == "model":
             paths = select_model_files(siblings)
         else:
-            paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+            paths = {
+                path
+                for path in siblings
+                if _DATASET_FILES.fullmatch(path) and is_content_file(path)
+            }
         files = {path: siblings[path] for path in sorted(paths)}
         card = info.card_data or {}
         licence = card.get("license_name") or card.get("license") or ""
@@ -84,7 +88,7 @@ def require_complete(listing: Listing) -> None:
     """Raise UserError if a repository lacks the files that a model or dataset needs."""
     problem = None
     if listing.kind == "model":
-        problem = find_missing_files(listing.files, "choose a revision that has *.safetensors")
+        problem = describe_missing_files(listing.files, "choose a revision that has *.safetensors")
     elif not any(re.search(_DATA, path) for path in listing.files):
         problem = (
             "holds no data files, and code of a repository is never run; if it is made by a script, set"

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.tasks import read_task_definition
 from workflow_scripts.settings.folders import read_model_cells
@@ -30,7 +30,9 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     from workflow_scripts.hub.hub_api import download, open_listing, require_complete
 
     print(
-        plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
+        clean_line(f"Looking up the model {name} on {constants.ENDPOINT}."),
+        file=sys.stderr,
+        flush=True,
     )
     with (
         tempfile.TemporaryDirectory(prefix="chorus-look-up-") as temporary,

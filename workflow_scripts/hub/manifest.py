@@ -24,7 +24,7 @@ from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.core.model_files import (
     MANIFEST,
     count_header_parameters,
-    is_plain,
+    is_content_file,
     read_json_object,
 )
 from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
@@ -69,7 +69,7 @@ class Manifest(StrictModel):
 def list_names(folder: Path) -> list[str]:
     """List every file below `folder` except hidden ones and the manifest, in a fixed order."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return list(filter(is_plain, (path.relative_to(folder).as_posix() for path in files)))
+    return list(filter(is_content_file, (path.relative_to(folder).as_posix() for path in files)))
 
 
 def list_files(folder: Path, names: Iterable[str] | None = None) -> tuple[HubFile, ...]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
-    code_commit,
-    host,
+    describe_host,
+    format_current_time,
     list_package_versions,
-    now,
-    peak_memory_mb,
+    measure_peak_memory_mb,
+    read_code_commit,
 )
 from workflow_scripts.core.records import Cost, ModelFacts, Provenance, RunMetadata
 from workflow_scripts.hub.load import LoadedModel
@@ -22,7 +22,11 @@ class Recording:
     """Start time and commit of a measurement, taken at its start: the checkout may change during a long job."""
 
     def __init__(self):
-        self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
+        self._started, self._clock, self._commit = (
+            format_current_time(),
+            time.monotonic(),
+            read_code_commit(),
+        )
 
     def parts(
         self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
@@ -47,10 +51,10 @@ class Recording:
         """Build the fields that differ between runs; `devices` are those on which times were measured."""
         return RunMetadata(
             started=self._started,
-            finished=now(),
+            finished=format_current_time(),
             seconds=round(time.monotonic() - self._clock, 3),
-            host=host(),
-            peak_memory_mb=peak_memory_mb(),
+            host=describe_host(),
+            peak_memory_mb=measure_peak_memory_mb(),
             peak_gpu_memory_mb=measure_peak_gpu_memory_mb() if device == "cuda" else None,
             devices=tuple(devices),
         )

@@ -4,17 +4,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    NO_ADAPTERS,
-    NORMAL_INIT,
-    PUBLISHED_LOSS,
-    UNCHANGED,
-    USUAL_AGGREGATION,
-    USUAL_TEMPERATURE,
-    CheckpointId,
-)
-from workflow_scripts.core.plan import (
+from workflow_scripts.core.chunk_plan import (
     DEFAULT_MODE,
     AdapterInit,
     Aggregation,
@@ -22,7 +12,17 @@ from workflow_scripts.core.plan import (
     ChunkPlan,
     DistillationLoss,
     Mode,
-    chunk_plan,
+    build_chunk_plan,
+)
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import (
+    DEFAULT_AGGREGATION,
+    DEFAULT_TEMPERATURE,
+    NO_ADAPTERS,
+    NORMAL_INIT,
+    PUBLISHED_LOSS,
+    UNCHANGED,
+    CheckpointId,
 )
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
@@ -67,7 +67,7 @@ class Checkpoint(Section):
     """Train towards the hidden states of the same weights run unchunked."""
     logits_distillation: bool = False
     """Train towards the logits of the same weights run unchunked."""
-    temperature: float = Field(USUAL_TEMPERATURE, ge=0.01, le=100)
+    temperature: float = Field(DEFAULT_TEMPERATURE, ge=0.01, le=100)
     """Temperature of the logits' distillation."""
     distillation_loss: DistillationLoss = Field("own", exclude_if=lambda loss: loss == "own")
     """How the losses of distillation are taken. own: over the tokens that have a label; of hidden
@@ -107,7 +107,7 @@ class Checkpoint(Section):
         return type(self)(**keys)
 
     def plan(self, layers: int) -> ChunkPlan:
-        return chunk_plan(
+        return build_chunk_plan(
             layers,
             self.mode,
             self.num_layers_per_chunk,
@@ -126,7 +126,7 @@ class Checkpoint(Section):
             return CheckpointId(self.model, UNCHANGED)
         choices = {
             self.mode: self.mode != DEFAULT_MODE,
-            self.aggregation: self.aggregation != USUAL_AGGREGATION,
+            self.aggregation: self.aggregation != DEFAULT_AGGREGATION,
             NO_ADAPTERS: not self.use_adapters,
             self.adapters: self.use_adapters and self.adapter_hidden_size,
             NORMAL_INIT: self.use_adapters and self.adapter_init == "normal",
@@ -143,7 +143,7 @@ class Checkpoint(Section):
         parts = ["distil", "both" if self.distillation and self.logits_distillation else kind]
         if self.distillation_loss == "published":
             parts.append(PUBLISHED_LOSS)
-        if self.logits_distillation and self.temperature != USUAL_TEMPERATURE:
+        if self.logits_distillation and self.temperature != DEFAULT_TEMPERATURE:
             parts.append(f"t{self.temperature:g}")
         return ".".join(parts)
 

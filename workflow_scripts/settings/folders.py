@@ -7,7 +7,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import LOCAL, build_local_name
 from workflow_scripts.core.model_files import (
     count_header_parameters,
-    find_missing_files,
+    describe_missing_files,
     read_json_object,
     select_model_files,
 )
@@ -26,7 +26,7 @@ def list_model_files(folder: Path) -> list[str]:
     files = select_model_files(
         path.relative_to(folder).as_posix() for path in paths if path.is_file()
     )
-    if lacking := find_missing_files(files, "save it as safetensors"):
+    if lacking := describe_missing_files(files, "save it as safetensors"):
         raise UserError(f"the folder {folder} {lacking}")
     if not {"tokenizer.json", "tokenizer_config.json", "tokenizer.model"} & files:
         raise UserError(

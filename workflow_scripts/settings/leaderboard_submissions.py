@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.clean_text import plain, shorten_text
+from workflow_scripts.core.clean_text import clean_line, shorten_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import LOCAL, CheckpointId
 from workflow_scripts.settings.compute import QUANTIZED, Precision
@@ -50,10 +50,10 @@ class Request(Section):
     """A note for readers."""
 
     def find_contradictions(self) -> Iterator[str]:
-        is_plain = self.name == self.checkpoint.model
+        is_unchanged_model = self.name == self.checkpoint.model
         if (self.checkpoint.plan is not None) != (self.model_type == "chunked"):
             yield f"model_type is {self.model_type!r}; expected 'chunked' for chunk plans and no others."
-        if self.revision is not None and (self.is_local or not is_plain):
+        if self.revision is not None and (self.is_local or not is_unchanged_model):
             yield "revision is set; expected null for checkpoints of this workflow and folders."
         if (self.weight_type == "delta") != (self.base is not None):
             yield f"base is {self.base!r}; expected a model with weight_type 'delta', and null otherwise."
@@ -61,7 +61,7 @@ class Request(Section):
             yield f"base is {self.base!r}; expected a model of the same source as {self.name}."
         if self.precision in QUANTIZED and self.weight_type != "original":
             yield f"precision is {self.precision!r}; quantised weights are not merged."
-        if self.base and not is_plain:
+        if self.base and not is_unchanged_model:
             yield "weight_type is 'delta'; expected 'original' for chunked models."
 
     @property
@@ -76,7 +76,7 @@ class Request(Section):
     def row(self) -> str:
         """Return the name of the row in paths: checkpoint, precision and, if pinned, the commit's first digits."""
         pinned = f"~{self.revision[:12]}" if self.revision else ""
-        return f"{self.checkpoint.in_path}~{self.precision}{pinned}"
+        return f"{self.checkpoint.path_name}~{self.precision}{pinned}"
 
 
 def read_requests(
@@ -96,7 +96,7 @@ def read_requests(
                     raise UserError(f"name is {request.name!r}; expected {expected}.")
                 requests[path.name] = request
         except (UserError, OSError) as error:
-            refused[plain(path.name)] = shorten_text(str(error))
+            refused[clean_line(path.name)] = shorten_text(str(error))
     return requests, refused
 
 

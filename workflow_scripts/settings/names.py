@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import (
@@ -82,7 +82,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
     row_type = TABLES[table]
     try:
         looked_up = registry.look_up(table, name, registry.families)
-        cells = {column: plain(cell) for column, cell in looked_up.items()}
+        cells = {column: clean_line(cell) for column, cell in looked_up.items()}
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None

@@ -22,7 +22,9 @@ def test_checkpoint_id(keys, variant, stages):
     checkpoint = CheckpointId.parse(text)
     assert str(entry.id(LAYERS)) == str(checkpoint).removesuffix(stages)
     assert str(checkpoint) == text and checkpoint.variant == f"{variant[0]}{stages}"
-    assert "/" not in checkpoint.in_path and CheckpointId.parse(checkpoint.in_path) == checkpoint
+    assert (
+        "/" not in checkpoint.path_name and CheckpointId.parse(checkpoint.path_name) == checkpoint
+    )
     assert CheckpointId.parse(text.removesuffix(stages)) == entry.id(LAYERS)
 
 
@@ -30,7 +32,7 @@ def test_id_parts():
     checkpoint = CheckpointId.parse(ID)
     assert str(checkpoint.layout) == "org/net@k4m6-sequential"
     assert str(checkpoint.timed_variant) == "org/net@k4m6-sequential-last-adapters8"
-    assert str(checkpoint.before) == ID.removesuffix("+cpt")
+    assert str(checkpoint.previous_stage) == ID.removesuffix("+cpt")
 
 
 NO_NAMES = """
