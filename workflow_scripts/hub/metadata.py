@@ -17,7 +17,7 @@ from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, open_listing
 from workflow_scripts.hub.lock import find_locked_commit
 from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
-from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
+from workflow_scripts.settings.leaderboard_submissions import MAX_SMALL_BYTES, MAX_SMALL_FILES
 
 METADATA = "metadata.json"
 
@@ -31,10 +31,10 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
             if not path.endswith(".safetensors")
         }
         size = sum(small.values())
-        if len(small) > MOST_SMALL_FILES or size > MOST_SMALL_BYTES:
+        if len(small) > MAX_SMALL_FILES or size > MAX_SMALL_BYTES:
             raise UserError(
                 f"{repository} has {len(small):,} small files of {size:,} bytes; expected at most"
-                f" {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
+                f" {MAX_SMALL_FILES:,} of {MAX_SMALL_BYTES:,}."
             )
         files = download(listing, small, folder)
     weights = [

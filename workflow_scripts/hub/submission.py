@@ -18,8 +18,8 @@ from workflow_scripts.hub.served import OFFLINE
 from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
-    BYTES_OF_A_PARAMETER,
-    Request,
+    MAX_BYTES_PER_PARAMETER,
+    LeaderboardRequest,
 )
 
 _ADAPTER = "adapter_config.json"
@@ -48,7 +48,7 @@ def check(
     files: dict[tuple, str] = {}
     verdicts = {}
     for file, submission in submissions.items():
-        request = Request.model_validate(submission["request"])
+        request = LeaderboardRequest.model_validate(submission["request"])
         sources = [Path(source) for source in submission["sources"]]
         verdict: Verdict = {"reason": None}
         try:
@@ -65,7 +65,7 @@ def check(
     return verdicts
 
 
-def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
+def _check_request(request: LeaderboardRequest, sources: list[Path], rules: Rules) -> Verdict:
     verdict: Verdict = {}
     try:
         model, *bases = map(read_metadata, sources)
@@ -90,7 +90,7 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
     return verdict
 
 
-def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
+def _compare_request(request: LeaderboardRequest, model: Manifest, rules: Rules) -> None:
     """Raise UserError for a request that contradicts the model's repository."""
     has_adapter = any(file.path == _ADAPTER for file in model.files)
     if has_adapter != (request.weight_type == "adapter"):
@@ -116,7 +116,7 @@ def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
     if model.licence.lower() not in map(str.lower, rules.open_licences):
         raise UserError(f"its licence {model.licence!r} is not among suite.open_licences.")
     parameters = _count_parameters(folder)
-    limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
+    limit = MAX_BYTES_PER_PARAMETER * parameters + _OTHER_BYTES
     if size > limit:  # more bytes than the model can load, so they must not fill the disk
         raise UserError(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."

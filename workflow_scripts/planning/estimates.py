@@ -253,7 +253,7 @@ class Planner:
         flops: float = _FROZEN_FLOPS if keys.method == "lora" else _TRAINING_FLOPS
         dtype = self._choose_dtype(keys.precision)
         flops *= samples * tokens
-        passes = _TRAINING_PASSES * samples / keys.largest_micro_batch
+        passes = _TRAINING_PASSES * samples / keys.max_micro_batch_size
         return self._compute_seconds(checkpoint, dtype, flops, passes)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
@@ -322,7 +322,7 @@ class Planner:
         """
         length = min(longest, keys.max_length)
         if not self._on_gpus:
-            length = max(length, keys.largest_micro_batch * min(tokens, keys.max_length))
+            length = max(length, keys.max_micro_batch_size * min(tokens, keys.max_length))
         row, trained = self._get_row(checkpoint), self._count_trained(checkpoint, keys)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * trained

@@ -10,8 +10,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.plan_measures import (
+    Counts,
     LatencyMeasures,
-    Numbers,
     PerplexityMeasures,
     WrittenMeasures,
 )
@@ -27,11 +27,11 @@ from workflow_scripts.settings.section import (
 class MeasuredPlans(Section):
     """Chunk plans for the measurements of a model."""
 
-    sequential_chunks: Numbers
+    sequential_chunks: Counts
     """Perplexity of sequential plans of so many chunks, where the layers divide."""
     aggregations: Listed[Literal["mean", "last", "residual"]] = Field(min_length=1)
     """Aggregations to compare, untrained."""
-    pruned: Listed[Numbers]
+    pruned: Listed[Counts]
     """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
     latency_chunks: Count
     """Chunks (k) in the latency grid."""
@@ -123,7 +123,7 @@ class Chunking(Section):
     def _check_models(self, info: ValidationInfo) -> Self:
         if info.context is not None:
             rows = info.context.models
-            ids = [str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints]
+            ids = (str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints)
             refuse_repeated(tuple(ids))
             for model in self.timed_models:
                 if not self.measures.build_latency_plans(

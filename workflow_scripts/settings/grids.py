@@ -9,7 +9,7 @@ from pydantic import Field
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import ROOT, locate_file
-from workflow_scripts.settings.section import Count, Listed, Section, Words
+from workflow_scripts.settings.section import Count, Listed, NonEmptyText, Section
 from workflow_scripts.settings.yaml_files import find_yaml_files, read_yaml
 
 FOLDER = "config/grids"
@@ -23,7 +23,7 @@ Attribute = Literal["family", "kind", "parameters_billion", "tokens_billion", "d
 class GridProtocol(Section):
     """A protocol under which models were scored."""
 
-    name: Words
+    name: NonEmptyText
     """Name in tables and figures"""
     after_training: bool = False
     """Whether each model was trained before it was tested"""
@@ -38,29 +38,29 @@ class GridProtocol(Section):
 class GridTask(Section):
     """A task that the tasks table lacks, or has with another metric than these scores."""
 
-    name: Words
+    name: NonEmptyText
     """Name in tables and figures"""
-    metric: Words
+    metric: NonEmptyText
     """The metric that is reported; others are left out"""
 
 
 class GridAttributes(Section):
     """Attributes of the models, in a table with a row per model and the column `model`."""
 
-    file: Words
+    file: NonEmptyText
     """CSV, or TSV by its name"""
-    columns: dict[Attribute, Words]
+    columns: dict[Attribute, NonEmptyText]
     """How the file calls each attribute"""
 
 
 class GridRelease(Section):
     """A second release of the same scores, in the format of the published leaderboard."""
 
-    file: Words
+    file: NonEmptyText
     """Wide CSV, in percent"""
-    name: Words
+    name: NonEmptyText
     """Name in tables"""
-    about: Words
+    about: NonEmptyText
     """What it is beside the other, in a sentence"""
     protocol: Name
     """Protocol under which its scores were measured"""
@@ -86,7 +86,7 @@ class GridFile(Section):
     """What the names of its results begin with; its own name where not said"""
     run: bool = False
     """Whether it has the scores of this run, and imported ones"""
-    scores: Listed[Words] = ()
+    scores: Listed[NonEmptyText] = ()
     """CSV files in the columns of imported scores"""
     protocols: dict[Name, GridProtocol] = Field(min_length=1)
     """In their order; the first is what others are compared with"""
@@ -100,11 +100,11 @@ class GridFile(Section):
     """What is known of the models"""
     measures: Listed[Literal["kendall", "pearson"]] = ("kendall",)
     """Of the agreement of two tasks"""
-    families: Listed[Words] = ()
+    families: Listed[NonEmptyText] = ()
     """Families that have components of their own"""
     pair: Listed[Name] = ()
     """Two tasks whose rankings stand side by side"""
-    texts: dict[Name, Words] = Field({})
+    texts: dict[Name, NonEmptyText] = Field({})
     """Texts with bits per byte, and their names"""
     about_texts: str = "texts"
     """What they are, in a sentence"""

@@ -21,14 +21,14 @@ from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # prefix of the names of the demo's models
-LARGEST_REQUEST = 20_000  # bytes
+MAX_REQUEST_BYTES = 20_000  # bytes
 # Limits of a repository. Weights may have twice the bytes of float64, for adapters and duplicates.
-BYTES_OF_A_PARAMETER = 16
-MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
+MAX_BYTES_PER_PARAMETER = 16
+MAX_SMALL_FILES, MAX_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-class Request(Section):
+class LeaderboardRequest(Section):
     """A submission: a model as its submitter describes it."""
 
     name: CheckpointName
@@ -81,7 +81,7 @@ class Request(Section):
 
 def read_requests(
     folder: Path, source: str, checkpoints: Collection[str], local: Collection[str] = ()
-) -> tuple[dict[str, Request], dict[str, str]]:
+) -> tuple[dict[str, LeaderboardRequest], dict[str, str]]:
     """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 
     Requests for the demo's models are skipped if the source is the hub. `checkpoints` are those that this
@@ -101,12 +101,13 @@ def read_requests(
 
 
 def _describe_available(
-    request: Request, source: str, checkpoints: Collection[str], local: Collection[str]
+    request: LeaderboardRequest, source: str, checkpoints: Collection[str], local: Collection[str]
 ) -> str | None:
-    """Describe the models that this config has if the request names another."""
+    """Describe the models that a request may name if this config does not have the requested one; else return None."""
     if request.is_local:
-        is_listed = request.checkpoint.model in local
-        return None if is_listed else "a folder that suite.local_models of the config names"
+        if request.checkpoint.model in local:
+            return None
+        return "a folder that suite.local_models of the config names"
     if source == "miniature" and not request.name.startswith(GENERATED):
         return "a model of the demo, as this config's source is miniature"
     if request.name in (request.checkpoint.model, *checkpoints):
@@ -114,14 +115,14 @@ def _describe_available(
     return "a checkpoint that chunking.checkpoints or training.models of the config names"
 
 
-def _read_request(path: Path) -> Request:
+def _read_request(path: Path) -> LeaderboardRequest:
     """Read a request, refusing links: the target could be any file, and the error message would quote it."""
     if not _FILE_NAME.fullmatch(path.name):
         raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
     if path.is_symlink() or not path.is_file():
         raise UserError("it is a link or no regular file.")
     with path.open("rb") as file:
-        content = file.read(LARGEST_REQUEST + 1)
-    if len(content) > LARGEST_REQUEST:
-        raise UserError(f"it has more than {LARGEST_REQUEST} bytes.")
-    return validate(Request, parse_yaml(content, "it"))
+        content = file.read(MAX_REQUEST_BYTES + 1)
+    if len(content) > MAX_REQUEST_BYTES:
+        raise UserError(f"it has more than {MAX_REQUEST_BYTES} bytes.")
+    return validate(LeaderboardRequest, parse_yaml(content, "it"))

@@ -13,13 +13,13 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
 PerplexityMean = Literal["tokens", "windows"]
-Numbers = Listed[Count]
+Counts = Listed[Count]
 
 
 class LatencyMeasures(Section):
     """Settings of latency."""
 
-    batch_sizes: Numbers = Field(min_length=1)
+    batch_sizes: Counts = Field(min_length=1)
     """Batch sizes of the grid."""
     questions: Count
     """MMLU questions that latency is measured on: as published, without their choices, in the
@@ -28,7 +28,7 @@ class LatencyMeasures(Section):
     """Tokens generated for each of them."""
     repeats: int = Field(ge=3)
     """Rounds of the latency grid; its variants take turns in each."""
-    devices: Numbers = Field(min_length=1)
+    devices: Counts = Field(min_length=1)
     """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
     processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
 

@@ -6,9 +6,9 @@ from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
 from workflow_scripts.settings.section import (
     Count,
     Listed,
+    NonEmptyText,
     NonNegative,
     Section,
-    Words,
     refuse_repeated,
 )
 
@@ -18,10 +18,10 @@ class SuiteTask(Section):
     """Name of the task."""
     shots: NonNegative
     """Number of few-shot examples; a task that fixes them at 0 has none."""
-    metric: Words | None = None
+    metric: NonEmptyText | None = None
     """The metric as records name it: with lm-eval's filter after a comma, and with _macro for the
     mean over the members of a group. Null is the tasks table's."""
-    shown_as: Words | None = None
+    shown_as: NonEmptyText | None = None
     """Name of the metric for readers; null is its own name."""
     max_items: Count | None = None
     """Maximum number of items of this task, for a group of each member; null is suite.max_items."""
@@ -41,7 +41,7 @@ class Suite(Section):
     local_models: Listed[ModelName]
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
-    flags: Words
+    flags: NonEmptyText
     """File of the flags, looked up in the same way: models that are marked, with a reason and a
     link."""
     memory_mb: Count

@@ -18,7 +18,7 @@ def _check_hub_name(name: str) -> str:
     return name
 
 
-Text = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
+CellText = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
 HubName = Annotated[str, AfterValidator(_check_hub_name)]
 
 # The six categories of the published grid in its order, which figures keep; then two more, and Other for
@@ -55,7 +55,7 @@ class ModelRow(TableRow):
     """Name on the hub; names under miniature/ are generated"""
     source: Literal["huggingface", "miniature", "local"]
     """The world it belongs to; local is a folder on this machine, which fits any"""
-    family: Text
+    family: CellText
     """Models that share a colour in figures"""
     parameters: Count
     """As published, tied embeddings counted once"""
@@ -67,7 +67,7 @@ class ModelRow(TableRow):
     """Decoder layers; chunk plans are checked against it"""
     kind: Literal["base", "instruct"]
     """Pre-trained only, or tuned to follow a chat"""
-    licence: Text
+    licence: CellText
     """SPDX id, or the vendor's own name for its licence"""
     gated: bool
     """Whether the hub wants an accepted licence and a token"""
@@ -82,21 +82,21 @@ class TaskRow(TableRow):
     """Name in the config and in paths"""
     harness: Literal["lm_eval", "lighteval"]
     """Whose definition of the task is used"""
-    harness_task: Text
+    harness_task: CellText
     """Name there"""
     dataset: HubName
     """Name of the dataset on the hub"""
-    metric: Text
+    metric: CellText
     """The metric that tables report"""
-    filter: Text
+    filter: CellText
     """lm-eval's filter behind that metric; none where there is none"""
-    cluster: Text | None = None
+    cluster: CellText | None = None
     """Columns of its data, with spaces between: items that agree in them belong together"""
     training: bool
     """Whether it has a training split, for train-before-test"""
     category: Category
     """The group it belongs to in figures"""
-    display_name: Text
+    display_name: CellText
     """Name in tables and figures"""
 
     @property
@@ -108,7 +108,7 @@ class TaskRow(TableRow):
 class DeviceRow(TableRow):
     """A row of the devices table: a GPU or CPU with its specifications."""
 
-    device: Text
+    device: CellText
     """Name in the config"""
     memory_gb: Count
     """Memory of one"""
@@ -122,7 +122,7 @@ class DeviceRow(TableRow):
     """Microseconds that a layer's kernels take to be launched, forward, as an estimate"""
     bfloat16: bool = True
     """Whether it computes in bfloat16 itself, and does not emulate it"""
-    source: Text
+    source: CellText
     """Where the numbers are from"""
 
     def peak(self, dtype: str) -> float:
@@ -134,7 +134,7 @@ class DeviceRow(TableRow):
 class WorkRow(TableRow):
     """A row of the work table: items of a task, and estimated tokens of an average item."""
 
-    task: Text
+    task: CellText
     """Name in the tasks table"""
     training_items: NonNegative
     """Items of the training split"""
@@ -148,7 +148,7 @@ class WorkRow(TableRow):
     """Tokens generated for it"""
     download_mb: NonNegative
     """Size of its dataset on the hub"""
-    source: Text
+    source: CellText
     """Where the numbers of items are from"""
 
 

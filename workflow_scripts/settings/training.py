@@ -6,7 +6,7 @@ from typing import Literal
 from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
-from workflow_scripts.settings.section import Count, Fraction, Listed, Section, Words
+from workflow_scripts.settings.section import Count, Fraction, Listed, NonEmptyText, Section
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
 
@@ -28,7 +28,7 @@ class SampleKeys(Section):
     document: Literal["row", "all"] = "row"
     """Whether each row of a text is a document, ended by the tokenizer's end of text, or all rows
     together are one."""
-    system: Words | None = None
+    system: NonEmptyText | None = None
     """The system message of conversations that have none; null leaves it to the chat template, and
     Qwen2.5's says who made it."""
     max_samples: Count | None = None

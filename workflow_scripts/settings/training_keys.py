@@ -83,13 +83,13 @@ class TrainingKeys(Section):
     memory has run out with one sample at a time."""
 
     @property
-    def largest_micro_batch(self) -> int:
-        """Return the samples that go through the model at once while there is memory."""
-        return self.micro_batch_size or self.find_micro_batch(_MAX_MICRO_BATCH)
+    def max_micro_batch_size(self) -> int:
+        """Return the samples per forward pass while there is memory for them."""
+        return self.micro_batch_size or self.get_micro_batch_size(_MAX_MICRO_BATCH)
 
-    def find_micro_batch(self, most: int) -> int:
-        """Return the largest divisor of `batch_size` up to `most`."""
-        return max(n for n in range(1, most + 1) if self.batch_size % n == 0)
+    def get_micro_batch_size(self, max_size: int) -> int:
+        """Return the largest divisor of `batch_size` up to `max_size`."""
+        return max(n for n in range(1, max_size + 1) if self.batch_size % n == 0)
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()

@@ -131,7 +131,7 @@ class Inputs:
             raise UserError(
                 "prompts.models is an empty list; expected a model, whose tokenizer is used."
             )
-        name, _, _ = settings.explained()
+        name, _, _ = settings.parse_explained_question()
         base = CheckpointId(settings.list_prompt_checkpoints()[0].model)
         data = self.list_datasets(settings.prompt_runs[name].datasets)
         return {"model": self.get_measured_manifest(base), "data": data}

@@ -69,7 +69,7 @@ def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> T
         raise UserError("The training set is empty.")
     keys = spec.keys
     state = StateFolder(state_path, spec.fingerprint)
-    micro = keys.largest_micro_batch
+    micro = keys.max_micro_batch_size
     recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
@@ -84,7 +84,7 @@ def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> T
                     " gradient_checkpointing: yes need less."
                 ) from None
             recomputes |= micro == 1
-            micro = keys.find_micro_batch(max(1, micro // 2))
+            micro = keys.get_micro_batch_size(max(1, micro // 2))
         print(
             f"Memory ran out; now {micro} samples at once, and gradient checkpointing: {recomputes}."
         )

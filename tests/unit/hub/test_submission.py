@@ -8,14 +8,14 @@ import pytest
 
 from workflow_scripts.hub.manifest import read_manifest, seal
 from workflow_scripts.hub.submission import Rules, check
-from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.leaderboard_submissions import LeaderboardRequest
 
 
-def make_request(name="Pythia-0.1M", base=None, **keys) -> Request:
+def make_request(name="Pythia-0.1M", base=None, **keys) -> LeaderboardRequest:
     if base:
         keys |= {"weight_type": "delta", "base": f"miniature/{base}"}
     kinds = {"precision": "float32", "model_type": "pretrained"}
-    return Request(**kinds | keys | {"name": f"miniature/{name}"})
+    return LeaderboardRequest(**kinds | keys | {"name": f"miniature/{name}"})
 
 
 def check_all(hub, *requests, on_gpu=True, licences=("mit", "apache-2.0")) -> list[dict]:

@@ -22,7 +22,7 @@ from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
@@ -71,7 +71,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
 def run_prompts(
     engine: Any,
     tokenizer: Any,
-    spec: Asking,
+    spec: PromptSpec,
     questions: list[Question],
     prompts: list[Prompt],
     seed: int,

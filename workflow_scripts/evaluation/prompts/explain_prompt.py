@@ -10,7 +10,7 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS, read_question
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 
 
 def main(
@@ -28,7 +28,7 @@ def main(
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
     spec, hub, tokenizer = (
-        Asking.model_validate(asking),
+        PromptSpec.model_validate(asking),
         get_hub_folder(data[0]),
         load_tokenizer(model),
     )

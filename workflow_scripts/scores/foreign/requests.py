@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.settings.imports import hash_imported_files, import_name
+from workflow_scripts.settings.imports import get_import_name, hash_imported_files
 from workflow_scripts.settings.settings import Settings
 
 
@@ -20,7 +20,7 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
 def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
     """Build the parameters of a study's import folders; a hash of their files reruns the job when one changes."""
     imports = settings.imports if study == "harmony" else ()
-    folders = {import_name(folder): folder for folder in imports}
+    folders = {get_import_name(folder): folder for folder in imports}
     return {
         "folders": folders,
         "stamps": list(map(hash_imported_files, folders.values())),

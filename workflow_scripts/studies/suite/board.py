@@ -95,7 +95,7 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
     values = {
         "page": page,
         "model_types": MODEL_TYPES,
-        "fields": leaderboard_submissions.Request.model_fields,
+        "fields": leaderboard_submissions.LeaderboardRequest.model_fields,
         "get_args": get_args,
         "limits": leaderboard_submissions,
         "seconds": SECONDS,
