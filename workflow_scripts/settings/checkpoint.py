@@ -39,8 +39,8 @@ class Checkpoint(Section):
     model: ModelName
     """Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."""
     num_chunks: NonNegative | None = None
-    """k, the chunks that run side by side. Null means 2 in the modes that share a start and an end;
-    elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
+    """k, the number of parallel chunks. Null means 2 in the modes that share a start and an end; in
+    other modes it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
     model."""
     num_layers_per_chunk: NonNegative | None = None
     """m, the layers of one chunk; every mode but prune needs it."""
@@ -53,27 +53,27 @@ class Checkpoint(Section):
     """How the chunks' outputs become one: their mean, the last one, residual (the shared input plus
     what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."""
     aggregation_base: AggregationBase = "residual"
-    """What the mlp adds its output to, so that it starts as that; none is the published mlp, which
-    starts as noise."""
+    """What the mlp adds its output to; at the start of training this is the whole aggregation. none
+    is the published mlp, whose output is random at the start."""
     use_adapters: bool = True
     """A small trainable layer before each layer of a chunk."""
     adapter_hidden_size: Count | None = None
     """Width of the adapters; null is the model's own."""
     adapter_init: AdapterInit = Field("identity", exclude_if=lambda init: init == "identity")
-    """What the adapters start as: identity (their second projection is zero) or, as published,
+    """Initialisation of the adapters: identity (their second projection is zero) or, as published,
     normal (both projections are drawn from a normal distribution with the standard deviation of the
-    model's initializer_range, 0.02 as a rule)."""
+    model's initializer_range, usually 0.02)."""
     distillation: bool = False
-    """Train towards the hidden states of the same weights run unchunked."""
+    """Distil from the hidden states of the unchunked model with the same weights."""
     logits_distillation: bool = False
-    """Train towards the logits of the same weights run unchunked."""
+    """Distil from the logits of the unchunked model with the same weights."""
     temperature: float = Field(DEFAULT_TEMPERATURE, ge=0.01, le=100)
-    """Temperature of the logits' distillation."""
+    """Temperature of the distillation from logits."""
     distillation_loss: DistillationLoss = Field("own", exclude_if=lambda loss: loss == "own")
-    """How the losses of distillation are taken. own: over the tokens that have a label; of hidden
-    states the mean over those behind the chunks. published: over all tokens, those of prompts and
-    padding too; of hidden states the sum from the input of the first layer behind the chunks to the
-    last, normalised one, divided by the number of all states of the unchunked model."""
+    """How distillation losses are averaged. own: over the tokens that have a label, and for hidden
+    states over the states after the chunks. published: over all tokens, including prompts and
+    padding; for hidden states, the sum from the input of the first layer after the chunks to the
+    last normalised state, divided by the number of all states of the unchunked model."""
 
     @property
     def keys(self) -> dict[str, Any]:

@@ -28,19 +28,21 @@ class MeasuredPlans(Section):
     """Chunk plans for the measurements of a model."""
 
     sequential_chunks: Counts
-    """Perplexity of sequential plans of so many chunks, where the layers divide."""
+    """Numbers of chunks of the sequential plans whose perplexity is measured; a number that does
+    not divide the layers is skipped."""
     aggregations: Listed[Literal["mean", "last", "residual"]] = Field(min_length=1)
     """Aggregations to compare, untrained."""
     pruned: Listed[Counts]
-    """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
+    """Sets of layers to prune, counted from 1; a set with a layer that the model does not have is
+    skipped."""
     latency_chunks: Count
     """Chunks (k) in the latency grid."""
     latency_layers: Listed[NonNegative]
-    """Layers per chunk (m) in the latency grid; 0: unchanged."""
+    """Layers per chunk (m) in the latency grid; 0 is the unchanged model."""
     latency_aggregation: Literal["residual", "mean"]
     """Aggregation of the plans in the latency grid; mean is the published one."""
     latency_models: Listed[ModelName] | None
-    """Models whose latency is measured; null takes those that the checkpoints are cut from."""
+    """Models whose latency is measured; null takes the base models of the checkpoints."""
 
     def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """Return the sequential and pruned plans that are possible with `layers` layers."""
@@ -106,7 +108,7 @@ class Chunking(Section):
     checkpoints: Listed[Checkpoint]
     """Chunked variants to make, train and measure; an empty list for none."""
     measures: Measures
-    """What is measured of the checkpoints' models before any training."""
+    """Measurements of the checkpoints' base models before any training."""
 
     @property
     def models(self) -> list[str]:

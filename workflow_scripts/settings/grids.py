@@ -28,11 +28,11 @@ class GridProtocol(Section):
     after_training: bool = False
     """Whether each model was trained before it was tested"""
     clipped_by: Name | None = None
-    """Another protocol, whose score is taken where it is the better one"""
+    """Another protocol, whose score replaces this protocol's if it is higher"""
     scores_of: Name | None = None
-    """The protocol whose scores are clipped, where this one has none of its own"""
+    """The protocol whose scores are clipped, if this protocol has no scores of its own"""
     in_figures: bool = True
-    """Whether figures show it; tables always do"""
+    """Whether figures show the protocol; tables always do"""
 
 
 class GridTask(Section):
@@ -41,27 +41,27 @@ class GridTask(Section):
     name: NonEmptyText
     """Name in tables and figures"""
     metric: NonEmptyText
-    """The metric that is reported; others are left out"""
+    """The reported metric; others are dropped"""
 
 
 class GridAttributes(Section):
     """Attributes of the models, in a table with a row per model and the column `model`."""
 
     file: NonEmptyText
-    """CSV, or TSV by its name"""
+    """Path of the file, a CSV, or a TSV if its name ends in .tsv"""
     columns: dict[Attribute, NonEmptyText]
-    """How the file calls each attribute"""
+    """Name of each attribute's column in the file"""
 
 
 class GridRelease(Section):
     """A second release of the same scores, in the format of the published leaderboard."""
 
     file: NonEmptyText
-    """Wide CSV, in percent"""
+    """Path of the wide CSV file with scores in percent"""
     name: NonEmptyText
     """Name in tables"""
     about: NonEmptyText
-    """What it is beside the other, in a sentence"""
+    """A sentence on the difference from the first release"""
     protocol: Name
     """Protocol under which its scores were measured"""
 
@@ -72,42 +72,42 @@ class GridNewer(Section):
     since: str = Field(pattern=r"^\d{4}-\d{2}$")
     """The month, such as 2023-11 in quotation marks, from which on a model counts as newer"""
     chance: dict[str, float]
-    """By task, what is scored without any knowledge"""
+    """Score of a model without any knowledge, by task"""
     printed: dict[str, dict[str, float]] = Field({})
-    """By protocol and task, by how much newer models are better, as the authors print it"""
+    """Published advantage of newer models, by protocol and task"""
 
 
 class GridFile(Section):
     """A file in config/grids; all other tasks and models are those of the tables."""
 
     title: str = ""
-    """What the titles of its tables begin with"""
+    """Prefix of the titles of its tables"""
     files: Name | None = None
-    """What the names of its results begin with; its own name where not said"""
+    """Prefix of the names of its results; by default the grid's name"""
     run: bool = False
-    """Whether it has the scores of this run, and imported ones"""
+    """Whether it has the scores of this run and imported ones"""
     scores: Listed[NonEmptyText] = ()
-    """CSV files in the columns of imported scores"""
+    """CSV files with the columns of harmony.imported_scores"""
     protocols: dict[Name, GridProtocol] = Field(min_length=1)
-    """In their order; the first is what others are compared with"""
+    """Protocols in the order of tables; the others are compared with the first"""
     models: Count | None = None
-    """How many there are, where that is known"""
+    """Expected number of models, if known"""
     categories: dict[str, Listed[Name]] = Field({})
-    """The tasks in their order; those of the table where not said"""
+    """Tasks by category, in the order of tables; by default those of the tasks table"""
     tasks: dict[Name, GridTask] = Field({})
-    """Tasks that the table of tasks lacks, or has with another metric"""
+    """Tasks that the tasks table lacks, or has with another metric"""
     attributes: GridAttributes | None = None
-    """What is known of the models"""
+    """Attributes of the models"""
     measures: Listed[Literal["kendall", "pearson"]] = ("kendall",)
-    """Of the agreement of two tasks"""
+    """Measures of the agreement of two tasks"""
     families: Listed[NonEmptyText] = ()
-    """Families that have components of their own"""
+    """Families whose principal components are computed separately"""
     pair: Listed[Name] = ()
-    """Two tasks whose rankings stand side by side"""
+    """Two tasks whose rankings are compared in a table"""
     texts: dict[Name, NonEmptyText] = Field({})
-    """Texts with bits per byte, and their names"""
+    """Display names of the texts with bits per byte"""
     about_texts: str = "texts"
-    """What they are, in a sentence"""
+    """What the texts are, as a phrase within sentences"""
     lacking_texts: str = ""
     """Models without bits per byte"""
     kinds: Listed[Literal["base", "instruct"]] = ()
@@ -115,9 +115,10 @@ class GridFile(Section):
     release: GridRelease | None = None
     """A second release of the same scores"""
     newer: GridNewer | None = None
-    """Newer models beside older ones of the same compute"""
+    """Comparison of newer and older models at the same compute"""
     in_report: bool = True
-    """Whether the report shows it; else its tables and figures are made where they are asked for"""
+    """Whether the report shows the grid; otherwise its tables and figures are made on request
+    only"""
 
     def find_contradictions(self) -> Iterator[str]:
         if self.run == bool(self.scores):

@@ -32,8 +32,8 @@ class Suite(Section):
     """Tasks for every submitted model; the average is over all of them. By default the six of the
     Open LLM Leaderboard."""
     max_items: Count | None
-    """Maximum number of items of a task, in a seeded order; null uses all. 12 show that it works; a
-    number to be reported needs null, here and in each of the tasks."""
+    """Maximum number of items of a task, in a seeded order; null uses all. 12 are enough for a
+    first look; a number to be reported needs null, here and in each of the tasks."""
     requests: Folder
     """Folder of the requests, one YAML file for each submitted model; looked up in the working
     directory first, then beside the Snakefile. Requests for the demo's models are skipped where the
