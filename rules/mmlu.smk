@@ -36,7 +36,7 @@ rule mmlu_by_subject:
     input:
         scores="results/scores/mmlu.parquet",
         published=[
-            SETTINGS.locate_resource(f"published/{table}.csv")
+            SETTINGS.find_resource(f"published/{table}.csv")
             for table in MMLU_CHECKPOINTS.values()
             if table
         ],

@@ -79,7 +79,7 @@ rule prompt_runs:
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
-        published=SETTINGS.locate_resource("published/prompt_runs.csv"),
+        published=SETTINGS.find_resource("published/prompt_runs.csv"),
     output:
         table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
         figure=get_figure_files("prompt_runs", "Prompts"),

@@ -49,7 +49,7 @@ class Settings(Config):
     grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
 
-    def locate_resource(self, name: str) -> str:
+    def find_resource(self, name: str) -> str:
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
         return str(locate_file(f"resources/{name}"))
 
