@@ -30,7 +30,7 @@ rule build_chunked:
     params:
         version="build_chunked 3",
         arguments=lambda wildcards: {
-            "plan": INPUTS.chunked[wildcards.checkpoint].model_dump(mode="json"),
+            "entry": INPUTS.chunked[wildcards.checkpoint].model_dump(mode="json"),
             "seed": SETTINGS.seed,
         },
     script:

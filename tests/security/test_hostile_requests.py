@@ -9,12 +9,12 @@ from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
 from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.hub import metadata
-from workflow_scripts.hub.submission import Rules, check
+from workflow_scripts.hub.submission import SubmissionRules, check_submissions
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.studies.suite import requests, submit
 
-RULES = Rules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
+RULES = SubmissionRules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
             metadata.main(request.name, "default", source, log, revision=None, lock=lock)
-    verdicts = check(submissions, RULES, seconds=3)
+    verdicts = check_submissions(submissions, RULES, seconds=3)
     verdicts |= {file: {"reason": reason} for file, reason in refused.items()}
     entries = [
         {"file": file, "request": None, "records": {}, **verdict}

@@ -25,7 +25,7 @@ from workflow_scripts.evaluation.requests import PerplexityRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, PerplexityMean
@@ -35,7 +35,7 @@ def measure_perplexity(
     model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    recording, params = Recording(), PerplexityRequest.model_validate(request)
+    tracker, params = RunTracker(), PerplexityRequest.model_validate(request)
     hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
@@ -69,7 +69,7 @@ def measure_perplexity(
         (magpie, responses, {"window", "responses", "difficulties"}),
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
-        record.write(path, params, loaded, recording, params.study, generation)
+        record.write(path, params, loaded, tracker, params.study, generation)
 
 
 class PerplexityRecord:
@@ -97,7 +97,7 @@ class PerplexityRecord:
         path: Path,
         request: Any,
         loaded: LoadedModel,
-        recording: Recording,
+        tracker: RunTracker,
         study: str,
         generation: dict[str, Any],
     ) -> None:
@@ -111,7 +111,7 @@ class PerplexityRecord:
                 "perplexity",
                 request,
                 loaded,
-                recording,
+                tracker,
                 tokens,
                 chat_template=loaded.tokenizer.chat_template is not None,
                 generation=generation,

@@ -24,7 +24,7 @@ from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 
 WARM_UPS = 1
 TIMES = ("prefill_seconds", "token_seconds")
@@ -33,7 +33,7 @@ Timings = list[tuple[float, float]]  # both TIMES of each round
 
 def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    recording, params = Recording(), LatencyRequest.model_validate(request)
+    tracker, params = RunTracker(), LatencyRequest.model_validate(request)
     measures = params.measures
     device = choose_device(params.compute.device)
     places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
@@ -90,7 +90,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
             "latency",
             params,
             base,
-            recording,
+            tracker,
             tokens * len(items),
             devices=[*map(_name_device, places)],
             batch_size=max(measures.batch_sizes),

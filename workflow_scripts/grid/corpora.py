@@ -23,7 +23,7 @@ from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.requests import CorpusRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import BadSamples, Samples
@@ -43,7 +43,7 @@ def measure_corpus(
         return load_model(model, **compute.loading | {"dtype": dtype})
 
     training, validation, test = _split(text)
-    recording = Recording()
+    tracker = RunTracker()
     loaded = load(compute.dtype)
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
@@ -65,7 +65,7 @@ def measure_corpus(
                 protocol,
                 request,
                 loaded,
-                recording,
+                tracker,
                 sum(piece.tokens for piece in pieces),
                 generation=windows,
             ),

@@ -24,7 +24,7 @@ from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import LoadedModel, choose_device, choose_dtype
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import free_memory, train
@@ -42,7 +42,7 @@ def train_before_test(
     base: Base | None = None,
 ) -> Record:
     """Train, select and test one cell; a job with several cells passes its loaded base model."""
-    recording, recipe = Recording(), request.recipe
+    tracker, recipe = RunTracker(), request.recipe
     assert recipe, "only a request to train before the test comes here"
     base = base or Base(manifest_path, request.compute)
     precision = choose_dtype(recipe.precision, choose_device(request.compute.device))
@@ -90,7 +90,7 @@ def train_before_test(
         hub,
         record_path,
         request,
-        recording,
+        tracker,
         weights_sha256=_digest(best.parameters),
         training=best.to_training_facts(
             keys=best.keys.model_dump(mode="json") | recipe.protocol_keys,

@@ -12,10 +12,10 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.tasks import read_task_definition
 from workflow_scripts.settings.folders import read_model_cells
 
-_SMALL = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
+_SMALL_FILES = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
 _BY_HAND = "; add its row of the table by hand"
 # The metrics of the published rankings, by preference; a task without them gets lm-eval's first.
-_PREFERRED = ("acc_norm", "acc", "bits_per_byte")
+_PREFERRED_METRICS = ("acc_norm", "acc", "bits_per_byte")
 
 
 def look_up_row(table: str, name: str, families: set[str]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
         info = listing.info
         if info.safetensors is None:
             raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
-        download(listing, _SMALL & listing.files.keys(), folder)
+        download(listing, _SMALL_FILES & listing.files.keys(), folder)
         is_derived = bool((info.card_data or {}).get("base_model"))
         cells = read_model_cells(folder, name, families, is_derived)
     licence = (listing.licence or "").replace('"', "").strip() or "not stated"
@@ -69,7 +69,7 @@ def look_up_task(name: str) -> dict[str, str]:
         "harness": "lm_eval",
         "harness_task": name,
         "dataset": dataset,
-        "metric": next((metric for metric in _PREFERRED if metric in metrics), metrics[0]),
+        "metric": next((metric for metric in _PREFERRED_METRICS if metric in metrics), metrics[0]),
         "filter": next(iter(filters), "none"),
         "training": "yes" if task.get("training_split") else "no",
         "category": "Other",

@@ -18,36 +18,37 @@ from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.settings.job_params import JobParams
 
 
-class Recording:
-    """Start time and commit of a measurement, taken at its start: the checkout may change during a long job."""
+class RunTracker:
+    """Build the fields that describe a run.
+
+    Create it when the run starts, because the checkout may change during a long job.
+    """
 
     def __init__(self):
-        self._started, self._clock, self._commit = (
-            format_current_time(),
-            time.monotonic(),
-            read_code_commit(),
-        )
+        self._started = format_current_time()
+        self._clock = time.monotonic()
+        self._commit = read_code_commit()
 
-    def parts(
+    def build_fields(
         self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Build the shared fields of a record at the end of a measurement."""
+        """Build the fields that all records share, at the end of a run; `tokens` counts all forward passes."""
         return {
             "request": request.to_params(),
-            "model": model_facts(loaded.manifest),
+            "model": build_model_facts(loaded.manifest),
             "cost": Cost(tokens=tokens, device=loaded.device),
-            "provenance": self.provenance(request),
-            "volatile": self.volatile(loaded.device, devices),
+            "provenance": self.build_provenance(request),
+            "volatile": self.build_run_metadata(loaded.device, devices),
         }
 
-    def provenance(self, request: JobParams) -> Provenance:
+    def build_provenance(self, request: JobParams) -> Provenance:
         return Provenance(
             code_commit=self._commit,
             settings_sha256=request.sha256,
             packages=list_package_versions(),
         )
 
-    def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
+    def build_run_metadata(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
         """Build the fields that differ between runs; `devices` are those on which times were measured."""
         return RunMetadata(
             started=self._started,
@@ -60,7 +61,7 @@ class Recording:
         )
 
 
-def model_facts(manifest: Manifest) -> ModelFacts:
+def build_model_facts(manifest: Manifest) -> ModelFacts:
     checkpoint = CheckpointId.parse(manifest.repository)
     return ModelFacts(
         id=manifest.repository,

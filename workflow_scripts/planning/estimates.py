@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED, has_fast_bfloat16
+from workflow_scripts.planning.memory import (
+    BYTES_PER_PARAMETER,
+    BYTES_PER_TRAINED_PARAMETER,
+    LIBRARIES_MB,
+    MB,
+    has_fast_bfloat16,
+)
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.job_batches import TaskBatch
 from workflow_scripts.settings.settings import Settings
@@ -266,7 +272,9 @@ class Planner:
         settings = self._settings
         speed = settings.cluster.utilisation if self._on_gpus else settings.compute.threads
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
-        reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
+        reading = (
+            row.parameters * BYTES_PER_PARAMETER[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
+        )
         waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
         return max(computing, waiting) if self._on_gpus else computing + waiting
 
@@ -324,8 +332,8 @@ class Planner:
         if not self._on_gpus:
             length = max(length, keys.max_micro_batch_size * min(tokens, keys.max_length))
         row, trained = self._get_row(checkpoint), self._count_trained(checkpoint, keys)
-        fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
-        fixed += OF_TRAINED * trained
+        fixed = row.parameters * BYTES_PER_PARAMETER[self._choose_dtype(keys.precision)]
+        fixed += BYTES_PER_TRAINED_PARAMETER * trained
         fixed += length * _LOGIT_BYTES * self._choose(2_000, 150_000)
         activations = length * self._estimate_width(checkpoint)
         device_mb = (fixed + activations * _KEPT_BYTES * row.layers) / MB
@@ -349,7 +357,7 @@ class Planner:
         return self._settings.models[CheckpointId.parse(checkpoint).model]
 
     def _count_weights_mb(self, checkpoint: str) -> float:
-        return self._get_row(checkpoint).parameters * BYTES[self._dtype] / MB
+        return self._get_row(checkpoint).parameters * BYTES_PER_PARAMETER[self._dtype] / MB
 
     def _estimate_width(self, checkpoint: str) -> float:
         """Estimate the hidden size, given that a layer has about 12 * hidden_size ** 2 parameters."""
