@@ -31,7 +31,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **plan_resources("fetch", PLANNER.download, gpu=False),
+            **estimate_resources("fetch", ESTIMATOR.estimate_download, gpu=False),
         params:
             version=1,  # raise when the list of downloaded files or the manifest changes
             kind="{kind}",

@@ -22,7 +22,7 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("evaluate_mmlu", PLANNER.mmlu),
+        **estimate_resources("evaluate_mmlu", ESTIMATOR.estimate_mmlu),
     params:
         version="evaluate_mmlu 1",  # raise when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,

@@ -25,7 +25,7 @@ rule ask_prompt_run:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("ask_prompt_run", PLANNER.prompt_run),
+        **estimate_resources("ask_prompt_run", ESTIMATOR.estimate_prompt_run),
     params:
         version="ask_prompt_run 2",  # raise when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.gpus import take_gpus
+from workflow_scripts.bridge.gpus import reserve_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.provenance import measure_peak_memory_mb
@@ -58,7 +58,7 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
     started = time.monotonic()
     redirect_output(Path(job.log[0]))
     try:
-        take_gpus(resources)
+        reserve_gpus(resources)
         main(**{name: value for name, value in arguments.items() if name in accepted})
         cost = {
             "rule": job.rule,

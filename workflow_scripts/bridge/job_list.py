@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.job_batches import strip_batch_number
+from workflow_scripts.settings.job_batches import strip_batch_suffix
 
 _FILE = "CHORUS_JOB_LIST"
 # Snakemake limits a job's threads to the cores.
@@ -55,6 +55,6 @@ def list_jobs(snakefile: Path, config: dict[str, Any]) -> tuple[list[dict[str, A
         raise UserError(f"Snakemake cannot plan this config: {(run.stdout + run.stderr).strip()}")
     listed = [json.loads(line) for line in dict.fromkeys(lines)]
     for job in listed:
-        job["rule"] = strip_batch_number(job["rule"])
+        job["rule"] = strip_batch_suffix(job["rule"])
     has_rows = any("row" in job["wildcards"] for job in listed)
     return listed, has_rows and not CHECKS.exists()

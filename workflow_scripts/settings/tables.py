@@ -126,7 +126,7 @@ class DeviceRow(TableRow):
     source: CellText
     """Source of the numbers"""
 
-    def peak(self, dtype: str) -> float:
+    def get_peak_flops(self, dtype: str) -> float:
         """Return the peak FLOPs per second in a dtype."""
         single = dtype == "float32" or (dtype == "bfloat16" and not self.bfloat16)
         return (self.single_gflops if single else self.half_gflops) * 1e9
