@@ -79,15 +79,23 @@ class Protocol(StrictModel):
     generation: dict[str, Any] = {}
 
 
-class Metric(StrictModel):
-    name: str
+class Score(StrictModel):
+    """A score of a task, without the number of its items if that is unknown."""
+
+    name: str  # of the metric
     subset: str | None = None  # null for the whole task
     condition: Condition | None = None  # null if the measurement varied nothing
     value: float
     stderr: NonNegativeFloat | None
-    n: PositiveInt
+    n: PositiveInt | None
     best_constant: float | None  # score of the best constant answer
     chance: float | None  # expected score of random answers
+
+
+class Metric(Score):
+    """A score of a record, which has the items of all its scores."""
+
+    n: PositiveInt
 
 
 class ItemsFile(StrictModel):

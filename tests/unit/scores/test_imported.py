@@ -61,7 +61,7 @@ def test_published_scores_keep_study_names(tmp_path):
     leaderboard = scores[scores["study"] == "harmony_leaderboard"].set_index(["model", "task"])
     row = leaderboard.loc["Qwen/Qwen2.5-14B", "gsm8k"]
     assert (row["value"], row["n"]) == (0.8188, 1319)
-    with pytest.raises(UserError, match="other scores go by the name"):
+    with pytest.raises(UserError, match="other scores have the name"):
         merge([own_scores], [LEADERBOARD, LEADERBOARD], METRICS)
 
 

@@ -12,9 +12,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
     ImportedCell,
     ImportedScore,
-    Measured,
     get_model_name,
 )
 
@@ -23,7 +23,7 @@ KEYS = ("config_general", "results", "config_tasks")
 
 def read(
     path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     """Read each task; parts of a known task, such as subjects (mmlu:anatomy), become subsets of its items.
 
     An unknown name with a colon (arc:easy) is a separate task.

@@ -10,9 +10,9 @@ from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
     ImportedCell,
     ImportedScore,
-    Measured,
     get_model_name,
 )
 
@@ -24,7 +24,7 @@ def read(
     content: dict[str, Any],
     names: dict[str, dict[str, str]],
     tasks: dict[str, dict[str, Any]],
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     """Read each task, and each scored task group with the items of its members."""
     groups, results = content["group_subtasks"], content["results"]
     scored = [name for name, scores in results.items() if any("," in key for key in scores)]
