@@ -65,12 +65,12 @@ else:
             "../workflow_scripts/hub/metadata.py"
 
 
-rule take_local_model:
+rule import_local_model:
     """Import a model from a folder on this machine; a digest of its files replaces the commit."""
     output:
         manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
     log:
-        "logs/take_local_model/{name}.log",
+        "logs/import_local_model/{name}.log",
     wildcard_constraints:
         name=match_any(name.split("/")[1] for name in SETTINGS.folders),
     localrule: True

@@ -56,7 +56,7 @@ def reserve_gpus(resources: Any) -> None:
 
 
 def has_gpu() -> bool:
-    """Return whether this job has a GPU."""
+    """Return whether this job has a GPU, reserved by `reserve_gpus`."""
     return _HAS_GPU in os.environ
 
 

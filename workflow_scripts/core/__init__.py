@@ -3,5 +3,5 @@
 `records` and `items` read and write the results of measurements, `ids.CheckpointId` is the id of a checkpoint,
 `chunk_plan.build_chunk_plan` assigns layers to chunks, `files` writes files atomically,
 `output_cache.OutputCache` caches finished outputs, `errors.UserError` is an error for the user and
-`hardware_errors` detects machine errors.
+`hardware_errors` detects hardware errors.
 """

@@ -48,7 +48,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     metrics: list[Metric] = []
     items: list[Item] = []
     for plan in params.plans:
-        chunks = len(plan.plan(layers).chunks)
+        chunks = len(plan.build_plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for devices in [number for number in measures.devices if number <= chunks] or [1]:

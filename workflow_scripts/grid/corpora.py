@@ -74,8 +74,8 @@ def measure_corpus(
     def tokenise(part: str) -> Samples:
         """Tokenise a part as one row, with the same tokens as in the test."""
         options: dict[str, Any] = {"column": None, "length": keys.max_length}
-        rows, bad = [{"text": part}], BadSamples()
-        samples = tokenise_text(loaded.tokenizer, rows, bad, each_row_ends=False, **options)
+        rows, bad_samples = [{"text": part}], BadSamples()
+        samples = tokenise_text(loaded.tokenizer, rows, bad_samples, each_row_ends=False, **options)
         return Samples.from_list(samples)
 
     direct = measure(before, "direct", loaded.model)

@@ -41,17 +41,17 @@ class TrainingTextBuilder:
     def _is_published(self) -> bool:
         return self._recipe.training_text == "published"
 
-    def build_samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
+    def build_samples(self, documents: Iterable[dict], bad_samples: BadSamples) -> Iterator[Sample]:
         """Yield a sample for each document; a document without an answer is counted as bad."""
         recipe = self._recipe
         for batch in batches(self.build_text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
-            bad["empty"] += len(batch) - len(answered)
+            bad_samples["empty"] += len(batch) - len(answered)
             for prompt, answer in self.tokenize(answered):
                 sample = make_sample(
                     prompt + answer, len(prompt) if recipe.loss_on == "completion" else 0
                 )
-                yield from cut_sample(sample, recipe.max_length, bad)
+                yield from cut_sample(sample, recipe.max_length, bad_samples)
 
     def build_text(self, document: dict) -> TrainingText:
         """Return the training text of a document."""

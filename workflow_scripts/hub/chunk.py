@@ -41,7 +41,8 @@ def build_chunked(
 
     `keys` are the keys that its config.json has in addition to the base model's.
     """
-    base, source = read_manifest(base_manifest), base_manifest.parent
+    base = read_manifest(base_manifest)
+    source = base_manifest.parent
     require_unchanged(source, base)
     config, architecture = build_chunked_config(source, base.repository, keys)
     model = _make_empty_model(config, architecture, seed)

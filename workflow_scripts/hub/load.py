@@ -58,7 +58,8 @@ def load_model(
     # and shapes differ from batch to batch.
     os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
     disable_progress_bar()  # logs are files
-    manifest, folder = read_manifest(manifest_path), manifest_path.parent
+    manifest = read_manifest(manifest_path)
+    folder = manifest_path.parent
     require_unchanged(folder, manifest)
     threads = torch.get_num_threads()
     tokenizer = load_tokenizer(manifest_path)
@@ -186,9 +187,9 @@ def choose_device(setting: str) -> str:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA raises AssertionError
         raise HardwareError(
-            f"compute.device is {setting!r} and this job is to have a GPU, but PyTorch sees none on"
-            f" {socket.gethostname()} ({error}). Another machine may have one that works; with"
-            " compute.device 'cpu' no job asks for one."
+            f"compute.device is {setting!r} and this job has a GPU assigned, but PyTorch finds none on"
+            f" {socket.gethostname()} ({error}). The GPU of another machine may work; with"
+            " compute.device 'cpu' no job requests one."
         ) from None
     return "cuda"
 

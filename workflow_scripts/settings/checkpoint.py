@@ -106,7 +106,8 @@ class Checkpoint(Section):
         keys = self.model_dump(exclude={"adapter_init", *_DISTILLATION})
         return type(self)(**keys)
 
-    def plan(self, layers: int) -> ChunkPlan:
+    def build_plan(self, layers: int) -> ChunkPlan:
+        """Build the chunk plan of a model with `layers` layers."""
         return build_chunk_plan(
             layers,
             self.mode,
@@ -115,13 +116,13 @@ class Checkpoint(Section):
             self.layers_to_prune,
         )
 
-    def id(self, layers: int) -> CheckpointId:
-        """Build the id, with a mark for each choice that differs from the default."""
-        plan = self.plan(layers)
+    def build_id(self, layers: int) -> CheckpointId:
+        """Build the id for a model with `layers` layers, with a mark for each choice that differs from the default."""
+        plan = self.build_plan(layers)
         if self.mode == "prune":
-            dropped = "-".join(map(str, sorted(self.layers_to_prune)))
+            pruned = "-".join(map(str, sorted(self.layers_to_prune)))
             marks = [self._distillation] if self._distillation else []
-            return CheckpointId(self.model, f"prune{dropped}", tuple(marks))
+            return CheckpointId(self.model, f"prune{pruned}", tuple(marks))
         if not plan.chunks:
             return CheckpointId(self.model, UNCHANGED)
         choices = {
@@ -157,7 +158,7 @@ class Checkpoint(Section):
                     " Qwen3, Llama or Mistral"
                 )
             try:
-                plan = self.plan(row.layers)
+                plan = self.build_plan(row.layers)
             except UserError as error:
                 raise ValueError(f"for {self.model}, {error}") from None
             if self._distillation and not plan.chunks and self.mode != "prune":

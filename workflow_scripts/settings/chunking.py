@@ -79,24 +79,23 @@ class MeasuredPlans(Section):
             )
             for m in self.latency_layers
         ]
-        chunked = [variant for variant in variants if variant.plan(layers).chunks]
+        chunked = [variant for variant in variants if variant.build_plan(layers).chunks]
         pruned = [variant for variant in variants if variant.mode == "prune"]
         pruned += self._list_pruned_plans(model) if variants else []
         return _select_possible([*grid, *chunked, *pruned], layers)
 
     def _list_pruned_plans(self, model: str) -> list[Checkpoint]:
         return [
-            Checkpoint(model=model, mode="prune", layers_to_prune=dropped)
-            for dropped in self.pruned
+            Checkpoint(model=model, mode="prune", layers_to_prune=layers) for layers in self.pruned
         ]
 
 
 def _select_possible(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
-    """Select the plans that are possible with `layers` layers; the config may name one in two ways."""
+    """Select the plans that are possible with `layers` layers; of plans with the same id, one is kept."""
     possible = {}
     for plan in plans:
         with suppress(UserError):
-            possible[plan.id(layers)] = plan
+            possible[plan.build_id(layers)] = plan
     return tuple(possible.values())
 
 
@@ -125,7 +124,7 @@ class Chunking(Section):
     def _check_models(self, info: ValidationInfo) -> Self:
         if info.context is not None:
             rows = info.context.models
-            ids = (str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints)
+            ids = (str(entry.build_id(rows[entry.model].layers)) for entry in self.checkpoints)
             refuse_repeated(tuple(ids))
             for model in self.timed_models:
                 if not self.measures.build_latency_plans(

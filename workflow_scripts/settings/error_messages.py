@@ -33,17 +33,19 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
 
 def _describe(problem: Any, keys: list[str]) -> str:
     """Format a pydantic error: key, value, message and, for an unknown name, the most similar one."""
-    key, value, near = _format_key(problem["loc"]), problem["input"], ""
+    key = _format_key(problem["loc"])
+    value = problem["input"]
+    hint = ""
     message = problem["msg"].removeprefix("Value error, ")
     if not message.endswith((".", "?")):
         message += "."
     if problem["type"] == "extra_forbidden":
-        near = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
+        hint = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
     elif problem["type"] == "literal_error":
-        near = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
+        hint = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
         key = f"{key} is {format_value(value)}".strip()
-    return f"{key}: {message}{near}" if key else message + near
+    return f"{key}: {message}{hint}" if key else message + hint
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:

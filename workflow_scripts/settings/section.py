@@ -67,6 +67,6 @@ class Section(BaseModel):
         return self
 
     @classmethod
-    def select_fields(cls, whole: "Section") -> Self:
-        """Build this section from a larger one, so that a step gets only the keys that it uses."""
-        return cls(**{name: getattr(whole, name) for name in cls.model_fields})
+    def select_fields(cls, section: "Section") -> Self:
+        """Build this section from a larger one, so that a job gets only the keys that it uses."""
+        return cls(**{name: getattr(section, name) for name in cls.model_fields})

@@ -53,10 +53,10 @@ class Settings(Config):
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
         return str(locate_file(f"resources/{name}"))
 
-    def checkpoints(self) -> dict[str, Checkpoint]:
+    def get_chunked_checkpoints(self) -> dict[str, Checkpoint]:
         """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
         return {
-            str(checkpoint.id(self.models[checkpoint.model].layers)): checkpoint
+            str(checkpoint.build_id(self.models[checkpoint.model].layers)): checkpoint
             for checkpoint in self.chunking.checkpoints
         }
 
@@ -73,7 +73,7 @@ class Settings(Config):
         The untrained variant with the unchanged plan is omitted, because it is the model.
         """
         staged = [CheckpointId(name) for name in self.chunking.models]
-        for name, checkpoint in self.checkpoints().items():
+        for name, checkpoint in self.get_chunked_checkpoints().items():
             variant = CheckpointId.parse(name)
             has_chunks = checkpoint.mode != "prune" and variant.plan != UNCHANGED
             staged += [

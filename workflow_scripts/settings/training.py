@@ -50,7 +50,7 @@ class Recipe(SampleKeys, TrainingKeys):
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
         if self.select != "last" and not self.validation:
-            yield "validation is 0; expected a share to choose the best on."
+            yield "validation is 0; expected a fraction, on which the best checkpoint is selected."
 
     @property
     def needs_chunks(self) -> bool:

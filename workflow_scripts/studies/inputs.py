@@ -27,7 +27,8 @@ class Inputs:
         self.records = list_records(settings)
         # By their names in paths: chunked checkpoints before training, all trained ones, all measured ones.
         self.chunked = {
-            CheckpointId.parse(name).path_name: row for name, row in settings.checkpoints().items()
+            CheckpointId.parse(name).path_name: row
+            for name, row in settings.get_chunked_checkpoints().items()
         }
         compared = settings.list_compared_checkpoints()
         self.trained = {id.path_name: id for id in compared if id.stages}

@@ -20,12 +20,12 @@ def test_checkpoint_id(keys, variant, stages):
     entry = Checkpoint(model=MODEL, **keys)
     text = f"{MODEL}{variant[0]}{stages}"
     checkpoint = CheckpointId.parse(text)
-    assert str(entry.id(LAYERS)) == str(checkpoint).removesuffix(stages)
+    assert str(entry.build_id(LAYERS)) == str(checkpoint).removesuffix(stages)
     assert str(checkpoint) == text and checkpoint.variant == f"{variant[0]}{stages}"
     assert (
         "/" not in checkpoint.path_name and CheckpointId.parse(checkpoint.path_name) == checkpoint
     )
-    assert CheckpointId.parse(text.removesuffix(stages)) == entry.id(LAYERS)
+    assert CheckpointId.parse(text.removesuffix(stages)) == entry.build_id(LAYERS)
 
 
 def test_id_parts():
