@@ -27,7 +27,7 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
     }
     words = fill(tmp_path / "requests", hub, files)
-    accepted, refused = read_requests(tmp_path / "requests", "huggingface", ())
+    accepted, refused = read_requests(tmp_path / "requests", "huggingface", (), ())
     submissions = {}
     for file, request in accepted.items():
         source = tmp_path / f"submitted/{request.name}@default" / metadata.METADATA

@@ -15,7 +15,7 @@ class ExplainTrainingRequest(JobParams):
     recipe: TaskRecipe
     chat_template: bool
     seed: int
-    draws: Draws = "own"
+    draws: Draws
 
 
 def build_explain_request(settings: Settings) -> ExplainTrainingRequest:

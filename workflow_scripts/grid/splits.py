@@ -30,7 +30,7 @@ class Splits:
     validation_items: list[int]  # indices into the items that `validation` evaluates
 
 
-def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws = "own") -> Splits:
+def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws) -> Splits:
     """Load a task of lm-eval with its splits; `draws` says how training and validation items are sampled."""
     (test,) = load_tasks([name]).values()
     (validation,) = load_tasks([name]).values()

@@ -30,7 +30,7 @@ class RunTracker:
         self._commit = read_code_commit()
 
     def build_fields(
-        self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
+        self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str]
     ) -> dict[str, Any]:
         """Build the fields that all records share, at the end of a run; `tokens` counts all forward passes."""
         return {

@@ -18,7 +18,7 @@ def has_fast_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     return "amx_bf16" in text or ("AuthenticAMD" in text and "avx512_bf16" in text)
 
 
-def estimate_submitted_mb(parameters: int, dtype: str, *, is_delta: bool = False) -> int:
+def estimate_submitted_mb(parameters: int, dtype: str, *, is_delta: bool) -> int:
     """Estimate the memory in MB for a model of known size: twice the weights plus 3,000.
 
     A delta and its base model are added in float32.

@@ -61,7 +61,7 @@ class MeasuredPlans(Section):
         return _select_possible([*sequential, *self._list_pruned_plans(model)], layers)
 
     def build_latency_plans(
-        self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
+        self, model: str, layers: int, checkpoints: Iterable[Checkpoint]
     ) -> tuple[Checkpoint, ...]:
         """Return the possible plans of the latency grid without adapters, the plans of `checkpoints` with their
         aggregation and adapters, and the pruned plans.

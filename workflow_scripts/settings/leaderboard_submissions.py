@@ -80,7 +80,7 @@ class LeaderboardRequest(Section):
 
 
 def read_requests(
-    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str] = ()
+    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str]
 ) -> tuple[dict[str, LeaderboardRequest], dict[str, str]]:
     """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 

@@ -64,7 +64,7 @@ def test_machine_error_fails_job(folder, error):
 def test_failed_cell_stops_no_other(folder):
     run_cells(make_cells(folder), Measure(sst2=UserError("The data are gone.")))
     assert is_failed_record(folder / "sst2.json")
-    assert read_items(folder / "sst2.parquet").num_rows == 0, "declared, so it must be there"
+    assert read_items(folder / "sst2.parquet").num_rows == 0, "the job must write all its outputs"
     (failed,) = list_failed_cells()
     assert failed["reason"] == "The data are gone."
     clear_failed_cells()  # as the next run does

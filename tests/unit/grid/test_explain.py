@@ -26,13 +26,13 @@ def test_explained_tokens_equal_sample(world, tmp_path):
 
     manifest = world / "models/miniature/Llama-0.3M/manifest.json"
     request = ExplainTrainingRequest(
-        task="nq_open", number=3, recipe=RECIPE, chat_template=False, seed=0
+        task="nq_open", number=3, recipe=RECIPE, chat_template=False, seed=0, draws="own"
     )
     data = [world / "datasets/google-research-datasets/nq_open/manifest.json"]
     explain_training([manifest], data, tmp_path / "explained.txt", request.to_params())
     part = (tmp_path / "explained.txt").read_text(encoding="utf-8")
     with mirror(world):
-        splits = load_splits("nq_open", RECIPE, seed=0)
+        splits = load_splits("nq_open", RECIPE, 0, "own")
         encoder = Encoder(load_tokenizer(manifest), AutoConfig.from_pretrained(manifest.parent))
         texts = TrainingTextBuilder(splits.test, encoder, RECIPE, chat=False)
         (sample,) = texts.build_samples([splits.training[3]], BadSamples())

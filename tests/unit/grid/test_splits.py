@@ -22,7 +22,7 @@ def to_texts(documents) -> set[str]:
 @pytest.mark.parametrize("name", TASKS)
 def test_splits_share_no_item(world, name):
     with mirror(world):
-        splits = load_splits(name, RECIPE, seed=0)
+        splits = load_splits(name, RECIPE, 0, "own")
         task = splits.test
         test, whole = to_texts(task.eval_docs), to_texts(task.training_docs())
         documents = splits.validation.eval_docs
@@ -48,4 +48,4 @@ def test_splits_share_no_item(world, name):
 def test_select_on_test(world, name, select_on_test, split):
     recipe = RECIPE.model_copy(update={"select_on_test": select_on_test})
     with mirror(world):
-        assert load_splits(name, recipe, seed=0).validation_split == split
+        assert load_splits(name, recipe, 0, "own").validation_split == split

@@ -36,7 +36,7 @@ def no_gpu(monkeypatch):
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
     """A requested or assigned GPU is used, or the job fails with a hardware error, not a failed cell."""
-    assert choose_device("auto") == "cpu", "of a job that asks for none"
+    assert choose_device("auto") == "cpu", "for a job that requests no GPU"
     monkeypatch.setenv("CHORUS_GPUS", "")
     reserve_gpus({"gpu": 1})
     assert choose_device("auto") == "cpu", "on a machine without GPUs"

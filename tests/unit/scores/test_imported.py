@@ -45,11 +45,10 @@ def test_zero_stderr_follows_item_count(tmp_path):
         "a/b,mnli,direct,acc,0.0,0.0,\n",
     )["stderr"]
     assert stderr["sst2", "a/b"] == pytest.approx(compute_share_stderr(1.0, 200))
-    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100)), (
-        "as the other score says"
-    )
+    # The other score of the task implies 100 items.
+    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100))
     assert stderr["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
-    assert pd.isna(stderr["mnli", "a/b"]), "how many items there were is not known"
+    assert pd.isna(stderr["mnli", "a/b"]), "the number of items is unknown"
 
 
 def test_published_scores_keep_study_names(tmp_path):

@@ -52,7 +52,7 @@ def test_covariance_matches_redrawn_clusters(per_cluster):
     draws = np.random.default_rng(2).integers(100, size=(4000, 100))
     expected = np.cov(right[:, ::per_cluster][:, draws].mean(axis=2))
     assert covariance == pytest.approx(expected, abs=0.1 * expected.max())
-    assert expected[0, 1] > 0.1 * expected[0, 0], "they do go together"
+    assert expected[0, 1] > 0.1 * expected[0, 0], "the errors of the models are correlated"
 
 
 def test_repeated_trainings_are_averaged():
@@ -77,4 +77,4 @@ def test_mcc_error_matches_redrawn_items():
     # Matthews' coefficient is Pearson's correlation of two binary variables.
     redraws = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
     assert errors[0] == pytest.approx(np.std(redraws), rel=0.1)
-    assert 0.01 < errors[1] < 0.1, "another answer would have moved it, though none was given"
+    assert 0.01 < errors[1] < 0.1, "other answers would have changed the score"
