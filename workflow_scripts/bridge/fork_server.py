@@ -1,4 +1,4 @@
-"""Start short local jobs as context of a process that has already imported their libraries.
+"""Start short local jobs as forks of a process that has already imported their libraries.
 
 The process is the forkserver of Python's multiprocessing. Jobs with another number of threads or a conda environment,
 and jobs that use a GPU or the network start as usual.
@@ -71,6 +71,7 @@ def fork_local_jobs(workflow, threads: int) -> None:
 
 
 def _needs_own_python(workflow, job, threads: int) -> bool:
+    """Return whether a job must run in a new Python process, not in a fork."""
     environment = Path(str(workflow.get_rule(job.rulename).conda_env))
     return bool(
         job.conda_env

@@ -36,12 +36,12 @@ def measure_cells(
     commits = {dataset.repository: dataset.commit for dataset in map(read_manifest, data)}
     requests = job.cells()
 
-    def get_cell(record: Path) -> GridCell:
+    def build_cell(record: Path) -> GridCell:
         cell = requests[record.stem]
         cell_key = {"dataset": commits[cell.task.dataset], "request": cell.to_params()}
         return GridCell(record, model_key | cell_key, log, version)
 
-    cells = [get_cell(record) for record in records]
+    cells = [build_cell(record) for record in records]
     running = records[0].with_name(f".{records[0].stem}.running")  # a killed job leaves this file
     was_always_killed = resources["tries_left"] == 0 and running.exists()
     running.parent.mkdir(parents=True, exist_ok=True)

@@ -54,12 +54,12 @@ _CPU_BATCH_MB = 1_074
 _GPU_TOKENS = 2**13
 # Logits of a training step: bytes per token and entry of the vocabulary.
 _LOGIT_BYTES = 16
-_LORA_WIDTHS = 20  # sum of the input and output sizes of a layer's linear modules / hidden size
+_LORA_SIZES = 20  # sum of the input and output sizes of a layer's linear modules / hidden size
 _LONGEST_TO_MEAN_LENGTH = 4  # longest sample / mean length
 _TRAINING_PASSES = 4  # kernel launches of a training step / those of a forward pass
 _MMLU_SUBJECTS = 57
 _MMLU_QUESTIONS = 14_042
-_MINIATURE_QUESTIONS = 12
+_MINIATURE_QUESTIONS = 12  # per subject
 _MINIATURE_TASK_SIZE = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # The assumed items and tokens of a task that the work table does not have.
 _DEFAULT_TASK_SIZE = WorkRow(
@@ -281,6 +281,7 @@ class ResourceEstimator:
     # Time in seconds
 
     def _estimate_inference_seconds(self, checkpoint: str, workload: Workload) -> float:
+        """Return the seconds of all forward passes, each for a batch of prompts or of generated tokens."""
         items, tokens, new_tokens, rows = workload
         passes = math.ceil(items / (rows or self._rows)) * (1 + new_tokens)
         flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
@@ -342,9 +343,9 @@ class ResourceEstimator:
             return JobEstimate(seconds, LIBRARIES_MB)
         weights_mb = models * self._count_weights_mb(checkpoint)
         seconds += weights_mb / _DISK_MB_PER_SECOND
-        longest = max(workload.tokens + workload.new_tokens for workload in workloads)
-        tokens = batch_tokens or longest * self._rows
-        batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
+        row_tokens = max(workload.tokens + workload.new_tokens for workload in workloads)
+        tokens = batch_tokens or row_tokens * self._rows
+        batch_mb = _FORWARD_BYTES * tokens * self._estimate_hidden_size(checkpoint) / MB
         if not self._on_gpus:
             if CheckpointId.parse(checkpoint).plan is None:
                 batch_mb = min(batch_mb, _CPU_BATCH_MB)
@@ -361,34 +362,34 @@ class ResourceEstimator:
         checkpoint: str,
         keys: TrainingKeys,
         seconds: float,
-        tokens: int,
-        longest: int,
+        mean_tokens: int,
+        max_tokens: int,
         states: int = 0,
     ) -> JobEstimate:
-        """Estimate the resources of training on samples of `tokens` tokens on average and at most `longest`.
+        """Estimate the resources of training for `seconds` on samples of `mean_tokens` to `max_tokens` tokens.
 
         On a GPU, the micro-batch is halved when memory runs out, so the estimate is for one sample, and activations
         that do not fit are recomputed. On a CPU the job would be killed, so it is for the whole micro-batch.
         `states` is the number of training states that it leaves on disk.
         """
-        length = min(longest, keys.max_length)
+        length = min(max_tokens, keys.max_length)
         if not self._on_gpus:
-            length = max(length, keys.max_micro_batch_size * min(tokens, keys.max_length))
-        row, trained = self._get_row(checkpoint), self._count_trained(checkpoint, keys)
-        fixed = row.parameters * BYTES_PER_PARAMETER[self._choose_dtype(keys.precision)]
-        fixed += BYTES_PER_TRAINED_PARAMETER * trained
-        fixed += length * _LOGIT_BYTES * self._choose_by_source(2_000, 150_000)
-        activations = length * self._estimate_width(checkpoint)
-        device_mb = (fixed + activations * _ACTIVATION_BYTES * row.layers) / MB
+            length = max(length, keys.max_micro_batch_size * min(mean_tokens, keys.max_length))
+        row, trained = self._get_row(checkpoint), self._count_trained_parameters(checkpoint, keys)
+        vocabulary = self._choose_by_source(2_000, 150_000)
+        fixed_bytes = row.parameters * BYTES_PER_PARAMETER[self._choose_dtype(keys.precision)]
+        fixed_bytes += BYTES_PER_TRAINED_PARAMETER * trained
+        fixed_bytes += length * _LOGIT_BYTES * vocabulary
+        activations = length * self._estimate_hidden_size(checkpoint)
+        device_mb = (fixed_bytes + activations * _ACTIVATION_BYTES * row.layers) / MB
         may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
         if may_recompute and device_mb > self._free_mb:
-            device_mb = (
-                fixed + activations * (_ACTIVATION_BYTES + _RECOMPUTED_BYTES * row.layers)
-            ) / MB
+            recomputed_bytes = _ACTIVATION_BYTES + _RECOMPUTED_BYTES * row.layers
+            device_mb = (fixed_bytes + activations * recomputed_bytes) / MB
         weights_mb = self._count_weights_mb(checkpoint)
         seconds += _START_SECONDS + weights_mb / _DISK_MB_PER_SECOND
         trained_mb = 4 * trained / MB
-        # A state has the trained parameters and AdamW's two moments.
+        # A training state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
             return JobEstimate(seconds, int(LIBRARIES_MB + device_mb), disk_mb=disk_mb)
@@ -404,17 +405,19 @@ class ResourceEstimator:
     def _count_weights_mb(self, checkpoint: str) -> float:
         return self._get_row(checkpoint).parameters * BYTES_PER_PARAMETER[self._dtype] / MB
 
-    def _estimate_width(self, checkpoint: str) -> float:
+    def _estimate_hidden_size(self, checkpoint: str) -> float:
         """Estimate the hidden size, given that a layer has about 12 * hidden_size ** 2 parameters."""
         row = self._get_row(checkpoint)
         return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
 
-    def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
+    def _count_trained_parameters(self, checkpoint: str, keys: TrainingKeys) -> int:
         """Count the trained parameters; with `trainable_modules` this is an upper bound, all parameters."""
         row = self._get_row(checkpoint)
         if keys.method != "lora":
             return row.parameters
-        return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._estimate_width(checkpoint))
+        return int(
+            keys.lora_rank * row.layers * _LORA_SIZES * self._estimate_hidden_size(checkpoint)
+        )
 
     def _get_task_size(self, task: str) -> WorkRow:
         """Return the items and tokens of a task; the miniature tasks have short texts."""

@@ -56,7 +56,7 @@ def compute_item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
 def compute_influences(items: pd.DataFrame, metric: Score) -> tuple[pd.Series, float] | None:
     """Compute the influence of item clusters on a score, and the variance that these items do not show.
 
-    Return None for metrics that are no mean over items, such as perplexity.
+    Return None for a metric that is neither a mean over items nor Matthews' coefficient, such as perplexity.
     """
     if strip_filter(metric.name) == "mcc":
         value, influences, min_variance = compute_matthews(items["gold"], items["prediction"])
@@ -75,7 +75,7 @@ def compute_influences(items: pd.DataFrame, metric: Score) -> tuple[pd.Series, f
     # Without clusters, the members of a task group, such as subjects, are the clusters.
     clusters = items["cluster"].fillna(items["subset"]).fillna(items["item"])
     by_cluster = pd.Series(influences).groupby(clusters.to_numpy(), sort=False).sum()
-    # The variance that the items lack of the minimum: 0 unless nearly all answers are correct or nearly all wrong.
+    # How far the items' variance is below the minimum: 0 unless nearly all answers are correct, or nearly all wrong.
     return by_cluster, max(0.0, min_variance - float((influences**2).sum()))
 
 
@@ -94,16 +94,16 @@ def compute_matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.
     variance is that after adding four answers, spread evenly over the table of counts.
     """
     labels, codes = np.unique([gold, prediction], return_inverse=True)
-    cells = tuple(codes.reshape(2, -1))
+    pairs = tuple(codes.reshape(2, -1))
     counts = np.zeros((len(labels), len(labels)))
-    np.add.at(counts, cells, 1)
-    influence = _compute_changes(counts)[cells]
+    np.add.at(counts, pairs, 1)
+    influences = _compute_changes(counts)[pairs]
     smoothed = counts + 4 / counts.size
     changes = _compute_changes(smoothed)
-    shares = smoothed / smoothed.sum()
-    deviations = changes - (shares * changes).sum()
-    min_variance = (shares * deviations**2).sum() * smoothed.sum()
-    return _compute_coefficient(counts), influence - influence.mean(), float(min_variance)
+    fractions = smoothed / smoothed.sum()
+    deviations = changes - (fractions * changes).sum()
+    min_variance = (fractions * deviations**2).sum() * smoothed.sum()
+    return _compute_coefficient(counts), influences - influences.mean(), float(min_variance)
 
 
 def _compute_changes(counts: np.ndarray) -> np.ndarray:
