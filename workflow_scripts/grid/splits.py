@@ -36,7 +36,7 @@ def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws) -> Split
     (validation,) = load_tasks([name]).values()
     if not test.has_training_docs():
         raise UserError(
-            f"The task {name!r} has no training split; it can be measured directly only."
+            f"The task {name!r} has no training split; it has only the protocol direct."
         )
     split, test_split = validation.config.validation_split, validation.config.test_split
     if not (split and test_split and (recipe.select_on_test or split != test_split)):

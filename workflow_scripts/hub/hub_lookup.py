@@ -42,7 +42,7 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
         require_complete(listing)
         info = listing.info
         if info.safetensors is None:
-            raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
+            raise UserError(f"The hub does not list the number of parameters of {name}{_BY_HAND}.")
         download(listing, _SMALL_FILES & listing.files.keys(), folder)
         is_derived = bool((info.card_data or {}).get("base_model"))
         cells = read_model_cells(folder, name, families, is_derived)

@@ -63,7 +63,7 @@ def main(manifests: list[Path], lock: str) -> None:
 
     if not manifests:
         raise UserError(
-            "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
+            "There is nothing to lock: this config fetches nothing from the hub. Pass one that does,"
             " for instance `snakemake lock_hub --configfile config/paper.yaml`."
         )
     write_lock(Path(lock), map(read_manifest, manifests))

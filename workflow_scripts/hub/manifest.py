@@ -111,7 +111,9 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
     for file in manifest.files:
         path = folder / file.path
         if not path.is_file() or path.stat().st_size != file.size:
-            raise UserError(f"{path} is missing or has not the {file.size} bytes of its manifest.")
+            raise UserError(
+                f"{path} is missing or does not have the {file.size} bytes of its manifest."
+            )
         if manifest.source == LOCAL and path.stat().st_mtime_ns > written:
             raise UserError(
                 f"{path} was written again after it was imported from its folder; start Snakemake again to"

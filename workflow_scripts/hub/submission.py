@@ -85,7 +85,7 @@ def _check_request(
         if memory_mb > rules.memory_mb:
             raise UserError(
                 f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
-                f" suite.memory_mb plans {rules.memory_mb:,}."
+                f" suite.memory_mb allows {rules.memory_mb:,}."
             )
     except UserError as error:
         verdict["reason"] = shorten_text(str(error))
@@ -100,8 +100,8 @@ def _compare_request(request: LeaderboardRequest, model: Manifest, rules: Submis
         raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER_CONFIG}.")
     if request.precision in QUANTIZED and not rules.on_gpu:
         raise UserError(
-            f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
-            " has none of (source and compute.device)."
+            f"precision is {request.precision!r}, and bitsandbytes needs a GPU; this config uses none"
+            " (source and compute.device)."
         )
 
 
@@ -114,7 +114,7 @@ def _check_repository(model: Manifest, folder: Path, rules: SubmissionRules) -> 
             " them."
         )
     if model.licence is None:
-        raise UserError("its card names no licence.")
+        raise UserError("its card has no licence.")
     if model.licence.lower() not in map(str.lower, rules.open_licences):
         raise UserError(f"its licence {model.licence!r} is not among suite.open_licences.")
     parameters = _count_parameters(folder)

@@ -17,7 +17,7 @@ def read_external_csv(path: Path, expected: str, **options: Any) -> pd.DataFrame
     except (OSError, ValueError) as error:  # also pandas' errors and undecodable bytes
         raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
     if table.empty:
-        raise UserError(f"{path} has no line below its header; expected {expected}.")
+        raise UserError(f"{path} has no rows; expected {expected}.")
     return table
 
 

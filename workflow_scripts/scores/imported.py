@@ -104,7 +104,7 @@ def read_imported(
     scores = pd.DataFrame(rows, frame.index, list(COLUMNS))
     repeated = scores.index[scores.duplicated(_UNIQUE_COLUMNS)]
     if len(repeated):
-        raise UserError(f"{path}, line {repeated[0]}: this score is listed a second time.")
+        raise UserError(f"{path}, line {repeated[0]}: this score is listed twice.")
     scores = scores.reset_index(drop=True).assign(study=path.stem)
     return replace_zero_stderr(scores.astype(COLUMNS))
 

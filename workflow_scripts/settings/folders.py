@@ -58,7 +58,7 @@ def read_model_cells(
     layers = next((decoder[key] for key in _LAYERS if key in decoder), None)
     if layers is None:
         raise UserError(
-            f"config.json of {name} does not say how many layers it has ({_LAYERS[0]}); add a row of the table"
+            f"config.json of {name} has no number of layers ({_LAYERS[0]}); add a row of the table"
             " of models by hand."
         )
     is_local = name.startswith(f"{LOCAL}/")

@@ -118,9 +118,9 @@ def _describe_available(
 def _read_request(path: Path) -> LeaderboardRequest:
     """Read a request, refusing links: the target could be any file, and the error message would quote it."""
     if not _FILE_NAME.fullmatch(path.name):
-        raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
+        raise UserError("its file name may have only letters, digits and the characters . _ @ + -.")
     if path.is_symlink() or not path.is_file():
-        raise UserError("it is a link or no regular file.")
+        raise UserError("it is a link or not a regular file.")
     with path.open("rb") as file:
         content = file.read(MAX_REQUEST_BYTES + 1)
     if len(content) > MAX_REQUEST_BYTES:

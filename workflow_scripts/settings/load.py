@@ -61,8 +61,8 @@ def _check_names(settings: Settings) -> Iterator[str]:
     for name in settings.served:
         if name in need_weights:
             yield (
-                f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
-                " harmony.models with train_before_test or corpora."
+                f"served has {name!r}, whose weights are on its server; expected models with local weights in"
+                " mmlu.models, and in harmony.models with train_before_test or corpora."
             )
     chat_runs = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
     for name in settings.prompts.models:

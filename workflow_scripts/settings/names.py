@@ -115,7 +115,7 @@ def _add_folder(path: str, registry: Registry) -> str:
     try:
         registry.models[name] = read_folder_row(path, registry.families)
     except UserError as error:
-        raise ValueError(f"no model: {error}") from None
+        raise ValueError(f"not a model folder: {error}") from None
     return name
 
 

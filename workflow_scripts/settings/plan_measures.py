@@ -73,5 +73,5 @@ class PerplexityMeasures(Section):
         if self.stride > self.window:
             yield (
                 f"stride is {self.stride}, more than window, {self.window}; tokens between two"
-                " windows would be scored by none."
+                " windows would not be scored."
             )

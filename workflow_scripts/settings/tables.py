@@ -178,6 +178,6 @@ def read_table(row_type: type[Row], path: Path) -> dict[Any, Row]:
         where = f"{path}, line {number}: "
         row = validate(row_type, {key: cell for key, cell in cells.items() if cell}, where)
         if row.key in rows:
-            raise UserError(f"{where}{row.key} is there a second time.")
+            raise UserError(f"{where}{row.key} is listed twice.")
         rows[row.key] = row
     return rows

@@ -97,4 +97,4 @@ class Training(Section):
         if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
             yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe that trains none."

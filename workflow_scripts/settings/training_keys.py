@@ -95,6 +95,6 @@ class TrainingKeys(Section):
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
         if bool(self.trainable_modules) != (self.method == "freeze"):
-            yield "expected trainable_modules with the method freeze, and none of it with another."
+            yield "expected trainable_modules with the method freeze, and none with other methods."
         if self.batch_size % (self.micro_batch_size or 1):
             yield f"expected a micro_batch_size that divides batch_size, {self.batch_size}."

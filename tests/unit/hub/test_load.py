@@ -88,7 +88,7 @@ def plant_code(folder):
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        (change_size, {}, r"model\.safetensors is missing or has not the \d+ bytes"),
+        (change_size, {}, r"model\.safetensors is missing or does not have the \d+ bytes"),
         (pickle_weights, {}, "cannot be loaded"),
         (plant_code, {}, "cannot be loaded"),
         (sealed, {"dtype": "8bit"}, "the precision 8bit needs a GPU"),

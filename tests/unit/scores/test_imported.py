@@ -71,7 +71,7 @@ def test_published_scores_keep_study_names(tmp_path):
         (f"{HEADER}\na/b,sst2,direct,acc,inf\n", "line 2: value"),
         (f"{HEADER}\na/b,sst2,direct,f1,1\n", "metric is 'f1'"),
         (f"{HEADER}\na/b,rte,direct,acc,0\na/b,sst2,direct,acc,96.4\n", "line 3: .*0 to 1"),
-        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", "line 3: .*second time"),
+        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", "line 3: .*twice"),
         ("model,rank,pc1,mnly\na/b,1,2,3\n", "Did you mean 'mnli'"),
         (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", "cannot be read"),
     ],
