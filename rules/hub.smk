@@ -4,7 +4,7 @@ import sys
 
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.lock import find_lock_conflicts
-from workflow_scripts.settings.imports import hash_imported_files
+from workflow_scripts.settings.import_folders import hash_imported_files
 
 if SETTINGS.source == "miniature":
 

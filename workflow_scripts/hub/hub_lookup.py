@@ -10,7 +10,7 @@ from pathlib import Path
 from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.tasks import read_task_definition
-from workflow_scripts.settings.folders import read_model_cells
+from workflow_scripts.settings.model_folders import read_model_cells
 
 _SMALL_FILES = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
 _BY_HAND = "; add its row of the table by hand"

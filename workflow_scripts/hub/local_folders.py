@@ -9,7 +9,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_model_metadata, write_manifest
-from workflow_scripts.settings.folders import list_model_files
+from workflow_scripts.settings.model_folders import list_model_files
 
 
 def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest:

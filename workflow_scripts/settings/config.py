@@ -8,7 +8,7 @@ from workflow_scripts.settings.chunking import Chunking
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
-from workflow_scripts.settings.imports import Imports
+from workflow_scripts.settings.import_folders import Imports
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import ModelName, PlainPath
 from workflow_scripts.settings.prompts.section import Prompts

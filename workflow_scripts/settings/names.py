@@ -28,7 +28,7 @@ from workflow_scripts.core.ids import (
     is_folder_path,
 )
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.folders import read_folder_row
+from workflow_scripts.settings.model_folders import read_folder_row
 from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_table
 
 # A function that returns the cells of a row by column, and raises UserError for an unknown name.

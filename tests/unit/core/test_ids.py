@@ -35,14 +35,14 @@ def test_id_parts():
     assert str(checkpoint.previous_stage) == ID.removesuffix("+cpt")
 
 
-NO_NAMES = """
+BAD_IDS = """
 gpt2 a/b/c ../secrets org/.. /etc/passwd org/a--b org/.hidden org/net~float32
 org/name@k2 org/name@prune org/name@k2m12- org/name@k2m12-mean/.. org/name@prune3- org/name@K2m12 org/name@k2m12-8
 org/name@k2m12+ org/name+cpt/..
 """
 
 
-@pytest.mark.parametrize("text", [*NO_NAMES.split(), "", "org/na me", "org/name\n"])
+@pytest.mark.parametrize("text", [*BAD_IDS.split(), "", "org/na me", "org/name\n"])
 def test_parse_refused(text):
     with pytest.raises(UserError) as error:
         CheckpointId.parse(text)

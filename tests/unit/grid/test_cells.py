@@ -52,7 +52,7 @@ class Measure:
     ],
     ids=["disk", "memory", "interruption"],
 )
-def test_machine_error_fails_job(folder, error):
+def test_hardware_error_fails_job(folder, error):
     """A hardware error fails the job: a failed cell would count as done, and not be retried with more memory."""
     measure = Measure(sst2=error)
     with pytest.raises(type(error)):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.unit.settings.test_folders import save
+from tests.unit.settings.test_model_folders import save
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.local_folders import import_model_folder
 from workflow_scripts.hub.manifest import (

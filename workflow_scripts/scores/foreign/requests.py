@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.settings.imports import get_import_name, hash_imported_files
+from workflow_scripts.settings.import_folders import get_import_name, hash_imported_files
 from workflow_scripts.settings.settings import Settings
 
 

@@ -12,7 +12,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CellWithItems, ImportedScore
 from workflow_scripts.scores.metric_ranges import check_range
-from workflow_scripts.settings.imports import list_imported_paths
+from workflow_scripts.settings.import_folders import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 
