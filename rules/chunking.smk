@@ -34,7 +34,7 @@ rule build_chunked:
             "seed": SETTINGS.seed,
         },
     script:
-        "../workflow_scripts/hub/chunk.py"
+        "../workflow_scripts/hub/build_chunked.py"
 
 
 rule verify_chunked:

@@ -10,7 +10,7 @@ from workflow_scripts.bridge.gpus import has_gpu
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.hub.adapters import merge_adapters
-from workflow_scripts.hub.chunk import build_chunked_config
+from workflow_scripts.hub.build_chunked import build_chunked_config
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, SAFE_LOADING, load_served
 from workflow_scripts.planning.memory import BYTES_PER_PARAMETER, has_fast_bfloat16

@@ -13,7 +13,7 @@ from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.parity import verify_chunked
 from workflow_scripts.evaluation.requests import VerifyRequest
-from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
+from workflow_scripts.hub.build_chunked import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import describe_damage, read_manifest
 from workflow_scripts.settings.checkpoint import Checkpoint
