@@ -57,7 +57,7 @@ golden: $(INSTALLED) ## every number that moved since BASE=<commit>; five minute
 	$(BIN)/python -m tests.golden $(if $(BASE),--base $(BASE)) $(if $(KEEP),--keep)
 
 generate: $(INSTALLED) ## write config/schema.json again from workflow_scripts/settings
-	$(BIN)/python -m workflow_scripts.settings.generate
+	$(BIN)/python -m workflow_scripts.settings.schema
 
 ##@ Measure
 

@@ -29,7 +29,7 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
-from workflow_scripts.grid.base import copy_sharing_weights
+from workflow_scripts.grid.shared_model import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import EpochSampler
 from workflow_scripts.training.run import train

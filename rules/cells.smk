@@ -16,9 +16,11 @@ CELL_VERSIONS = {
 # A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
 # needs its own rule; `use rule` is not allowed in a loop.
 for _batch in list_batches(SETTINGS):
-    _rule_name = _batch.base + _batch.number
-    _records = list_cell_records(SETTINGS, _batch.study, _batch.protocol, _batch.wildcard, _batch.tasks)
-    _estimate = PLANNER.harmony_cells if _batch.study == "harmony" else PLANNER.suite_cells
+    _rule_name = _batch.base_rule + _batch.suffix
+    _records = list_cell_records(
+        SETTINGS, _batch.study, _batch.protocol, _batch.wildcard, _batch.tasks
+    )
+    _estimate = ESTIMATOR.estimate_row if _batch.study == "suite" else ESTIMATOR.estimate_cells
 
     rule:
         """Evaluate a model on a batch of tasks: zero-shot, few-shot, or fine-tuned on each task first."""
@@ -32,19 +34,19 @@ for _batch in list_batches(SETTINGS):
             records=_records,
             answers=[path.replace(".json", ".parquet") for path in _records],
         log:
-            f"logs/{_batch.base}/{_batch.wildcard}/tasks{_batch.number}.log",
+            f"logs/{_batch.base_rule}/{_batch.wildcard}/tasks{_batch.suffix}.log",
         priority: int(_batch.protocol == "train_before_test")  # the longest jobs start first
         retries: RETRIES
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **plan_resources(_rule_name, partial(_estimate, _batch)),
+            **estimate_resources(_rule_name, partial(_estimate, _batch)),
             # The last try only records that all earlier tries were killed, so that one cell that always fails
             # does not prevent the tables of its study.
             tries_left=lambda wildcards, attempt: TRIES - attempt,
         params:
-            version=f"{_batch.base} {CELL_VERSIONS[_batch.base]}",
+            version=f"{_batch.base_rule} {CELL_VERSIONS[_batch.base_rule]}",
             compute_threads=SETTINGS.compute.threads,
             # One nested value: Snakemake compares the params of two runs as a set of plain values, and would
             # miss that shots changed from 0 to 1 if another param is 0 and another is 1.

@@ -30,11 +30,11 @@ rule build_chunked:
     params:
         version="build_chunked 3",
         arguments=lambda wildcards: {
-            "plan": INPUTS.chunked[wildcards.checkpoint].model_dump(mode="json"),
+            "entry": INPUTS.chunked[wildcards.checkpoint].model_dump(mode="json"),
             "seed": SETTINGS.seed,
         },
     script:
-        "../workflow_scripts/hub/chunk.py"
+        "../workflow_scripts/hub/build_chunked.py"
 
 
 rule verify_chunked:
@@ -50,7 +50,7 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("verify_chunked", partial(PLANNER.perplexity, plans=1)),
+        **estimate_resources("verify_chunked", partial(ESTIMATOR.estimate_perplexity, plans=1)),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -73,7 +73,7 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_perplexity", PLANNER.untrained_perplexity),
+        **estimate_resources("measure_perplexity", ESTIMATOR.estimate_untrained_perplexity),
     params:
         version="measure_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
@@ -93,7 +93,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     resources:
-        **plan_resources("measure_stage_perplexity", PLANNER.perplexity),
+        **estimate_resources("measure_stage_perplexity", ESTIMATOR.estimate_perplexity),
     params:
         version="measure_stage_perplexity 4",
         compute_threads=SETTINGS.compute.threads,
@@ -112,7 +112,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", PLANNER.untrained_perplexity),
+        **estimate_resources("measure_written", ESTIMATOR.estimate_untrained_perplexity),
     params:
         version="measure_written 2",
         compute_threads=SETTINGS.compute.threads,
@@ -134,7 +134,7 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_latency", PLANNER.latency),
+        **estimate_resources("measure_latency", ESTIMATOR.estimate_latency),
     params:
         version="measure_latency 4",
         compute_threads=SETTINGS.compute.threads,

@@ -1,12 +1,12 @@
 """Load the checked settings, and define what all studies share: inputs, resources, wildcards."""
 
 from workflow_scripts.bridge.startup import load_checked_settings, exit_on_config_error
-from workflow_scripts.bridge.resources import gpu_request, resources
+from workflow_scripts.bridge.resources import build_resources, read_gpu_request
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.ids import format_path_names
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
-from workflow_scripts.planning.estimates import Planner
+from workflow_scripts.planning.estimates import ResourceEstimator
 from workflow_scripts.settings.names import locate_file
 from workflow_scripts.studies.inputs import match_any
 from workflow_scripts.studies.suite.inputs import SuiteInputs
@@ -15,8 +15,8 @@ with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, look_up_row)
     LOCK_FILE = locate_file(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # report its errors before any job starts
-    GPU_REQUEST = gpu_request(workflow) if SETTINGS.on_gpus else None
-    PLANNER = Planner(SETTINGS)
+    GPU_REQUEST = read_gpu_request(workflow) if SETTINGS.on_gpus else None
+    ESTIMATOR = ResourceEstimator(SETTINGS)
 
 HUB = SETTINGS.hub.path
 INPUTS = SuiteInputs(SETTINGS, lambda: checkpoints.check_requests.get().output.checks)
@@ -41,9 +41,9 @@ wildcard_constraints:
     corpus=match_any(SETTINGS.harmony.corpora),
 
 
-def plan_resources(rule, estimate, gpu=True):
+def estimate_resources(rule, estimate, gpu=True):
     """Return a rule's resources, computed from the estimate of each job (workflow_scripts/planning)."""
-    return resources(rule, estimate, SETTINGS.cluster, GPU_REQUEST if gpu else None)
+    return build_resources(rule, estimate, SETTINGS.cluster, GPU_REQUEST if gpu else None)
 
 
 def get_record_files(path, name="record"):

@@ -36,7 +36,7 @@ rule measure_corpus:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_corpus", PLANNER.corpus),
+        **estimate_resources("measure_corpus", ESTIMATOR.estimate_corpus),
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,

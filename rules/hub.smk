@@ -4,7 +4,7 @@ import sys
 
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.lock import find_lock_conflicts
-from workflow_scripts.settings.imports import hash_imported_files
+from workflow_scripts.settings.import_folders import hash_imported_files
 
 if SETTINGS.source == "miniature":
 
@@ -31,7 +31,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **plan_resources("fetch", PLANNER.download, gpu=False),
+            **estimate_resources("fetch", ESTIMATOR.estimate_download, gpu=False),
         params:
             version=1,  # raise when the list of downloaded files or the manifest changes
             kind="{kind}",
@@ -65,12 +65,12 @@ else:
             "../workflow_scripts/hub/metadata.py"
 
 
-rule take_local_model:
+rule import_local_model:
     """Import a model from a folder on this machine; a digest of its files replaces the commit."""
     output:
         manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
     log:
-        "logs/take_local_model/{name}.log",
+        "logs/import_local_model/{name}.log",
     wildcard_constraints:
         name=match_any(name.split("/")[1] for name in SETTINGS.folders),
     localrule: True

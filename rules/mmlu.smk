@@ -22,7 +22,7 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("evaluate_mmlu", PLANNER.mmlu),
+        **estimate_resources("evaluate_mmlu", ESTIMATOR.estimate_mmlu),
     params:
         version="evaluate_mmlu 1",  # raise when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
@@ -36,7 +36,7 @@ rule mmlu_by_subject:
     input:
         scores="results/scores/mmlu.parquet",
         published=[
-            SETTINGS.resource(f"published/{table}.csv")
+            SETTINGS.find_resource(f"published/{table}.csv")
             for table in MMLU_CHECKPOINTS.values()
             if table
         ],

@@ -33,7 +33,7 @@ rule protocol_differences:
     """Tabulate where the protocol of this run differs from the published protocol."""
     input:
         records=INPUTS.list_all_records,
-        protocols=SETTINGS.resource("published/protocols.yaml"),
+        protocols=SETTINGS.find_resource("published/protocols.yaml"),
     output:
         table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
     log:
@@ -52,7 +52,7 @@ rule reproduction:
     """Compare each published number with ours, with a verdict."""
     input:
         ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
-        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_TABLES],
+        published=[SETTINGS.find_resource(f"published/{name}.csv") for name in PUBLISHED_TABLES],
         differences="results/tables/protocol_differences.csv",
     output:
         table=multiext("results/tables/reproduction", ".csv", ".md", ".tex"),
@@ -88,7 +88,7 @@ rule leaderboard:
         tables=LEADERBOARD_TABLES,
         # Generated questions have no published baselines.
         baselines=(
-            SETTINGS.resource("published/suite_baselines.tsv")
+            SETTINGS.find_resource("published/suite_baselines.tsv")
             if SETTINGS.source == "huggingface"
             else []
         ),
@@ -164,7 +164,7 @@ rule paper:
         records=INPUTS.list_all_records,
         files=[path for files in CHAPTERS.values() for path in files],
         pages=rules.leaderboard.output if LEADERBOARD_TABLES else [],
-        sources=SETTINGS.resource("published/sources.csv"),
+        sources=SETTINGS.find_resource("published/sources.csv"),
         captions=sorted(map(str, Path(workflow.basedir).glob("docs/captions/*.rst"))),
         prose=sorted(map(str, Path(workflow.basedir).glob("workflow_scripts/*/*/*.md.j2"))),
     output:

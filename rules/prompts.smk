@@ -25,7 +25,7 @@ rule ask_prompt_run:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("ask_prompt_run", PLANNER.prompt_run),
+        **estimate_resources("ask_prompt_run", ESTIMATOR.estimate_prompt_run),
     params:
         version="ask_prompt_run 2",  # raise when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
@@ -79,7 +79,7 @@ rule prompt_runs:
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
-        published=SETTINGS.resource("published/prompt_runs.csv"),
+        published=SETTINGS.find_resource("published/prompt_runs.csv"),
     output:
         table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
         figure=get_figure_files("prompt_runs", "Prompts"),

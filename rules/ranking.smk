@@ -287,7 +287,7 @@ rule panel:
     """Predict each model's rank on the published leaderboard, or on another panel, with an interval."""
     input:
         grid="results/grids/{grid}.parquet",
-        panel=SETTINGS.harmony.panel or SETTINGS.resource("published/harmony_leaderboard.csv"),
+        panel=SETTINGS.harmony.panel or SETTINGS.find_resource("published/harmony_leaderboard.csv"),
     output:
         table=multiext("results/tables/{grid}_panel", ".csv", ".md", ".tex"),
     log:

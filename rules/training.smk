@@ -43,7 +43,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("train_checkpoint", PLANNER.stage),
+        **estimate_resources("train_checkpoint", ESTIMATOR.estimate_stage),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,

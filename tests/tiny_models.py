@@ -13,7 +13,7 @@ import yaml
 from transformers import AutoModelForCausalLM
 
 from workflow_scripts.chunked.architectures import ARCHITECTURES
-from workflow_scripts.hub.manifest import seal
+from workflow_scripts.hub.manifest import write_manifest
 
 VOCABULARY = 61
 PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
@@ -121,7 +121,7 @@ def put_in_hub(
 def sealed(folder: Path, repository: str = "org/base", **facts: Any) -> Path:
     """Write a manifest with the checksums of the folder's files; return its path."""
     usual = {"kind": "model", "source": "miniature", "revision": None, "licence": "mit"}
-    seal(folder, repository=repository, **usual | facts)
+    write_manifest(folder, repository=repository, **usual | facts)
     return folder / "manifest.json"
 
 

@@ -12,8 +12,8 @@ from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.foreign.requests import describe_tasks
+from workflow_scripts.scores.foreign.result_folders import read_folder
 from workflow_scripts.settings.load import load_settings
 
 pytestmark = pytest.mark.real

@@ -9,7 +9,7 @@ from tests.cells import make_cell
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 
 pytestmark = pytest.mark.real
 
@@ -52,7 +52,7 @@ def test_engine_equals_hflm(loaded, build_requests, task, items):
 
 def test_arc_challenge_published_score(hub, loaded, tmp_path):
     record = evaluate_loaded(
-        loaded, hub, tmp_path / "arc.json", make_cell("arc_challenge", "acc_norm"), Recording()
+        loaded, hub, tmp_path / "arc.json", make_cell("arc_challenge", "acc_norm"), RunTracker()
     )
     (score,) = (metric for metric in record.metrics if metric.name == "acc_norm")
     assert score.n >= 1_150

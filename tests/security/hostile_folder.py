@@ -25,11 +25,11 @@ def _edit_config(files: Files, **keys) -> Files:
 # For each request file, a function that creates it, and words of its refusal.
 _REQUESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "link.yaml": (lambda path: path.symlink_to(path.parent / "../secret.txt"), "is a link"),
-    "pipe.yaml": (os.mkfifo, "no regular file"),
+    "pipe.yaml": (os.mkfifo, "not a regular file"),
     "bomb.yaml": (lambda path: path.write_text("a: &a [1, 1]\nb: &b [*a, *a]"), "has an alias"),
     f"{ESCAPE}.yaml": (
         lambda path: path.write_text(make_request("acme/good")),
-        "its file's name may",
+        "its file name may",
     ),
     "signs.yaml": (
         lambda path: path.write_text(make_request("acme/good", precision=ESCAPE)),

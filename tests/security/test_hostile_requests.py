@@ -7,14 +7,14 @@ import pytest
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.hub import metadata
-from workflow_scripts.hub.submission import Rules, check
+from workflow_scripts.hub.submission import SubmissionRules, check_submissions
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.studies.suite import requests, submit
 
-RULES = Rules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
+RULES = SubmissionRules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
     }
     words = fill(tmp_path / "requests", hub, files)
-    accepted, refused = read_requests(tmp_path / "requests", "huggingface", ())
+    accepted, refused = read_requests(tmp_path / "requests", "huggingface", (), ())
     submissions = {}
     for file, request in accepted.items():
         source = tmp_path / f"submitted/{request.name}@default" / metadata.METADATA
@@ -35,7 +35,7 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
             metadata.main(request.name, "default", source, log, revision=None, lock=lock)
-    verdicts = check(submissions, RULES, seconds=3)
+    verdicts = check_submissions(submissions, RULES, seconds=3)
     verdicts |= {file: {"reason": reason} for file, reason in refused.items()}
     entries = [
         {"file": file, "request": None, "records": {}, **verdict}
@@ -51,7 +51,7 @@ def test_hostile_requests_stop_no_other(checked, tmp_path, capsys):
     accepted = [file for file, reason in reasons.items() if reason is None]
     assert sorted(accepted) == ["good-bfloat16.yaml", "good-float32.yaml"]
     for file, expected in words.items():
-        assert expected in reasons[plain(file)] and len(reasons[plain(file)]) <= 1_001
+        assert expected in reasons[clean_line(file)] and len(reasons[clean_line(file)]) <= 1_001
     # Check the terminal output and the tables.
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps(entries))

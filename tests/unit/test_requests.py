@@ -17,7 +17,7 @@ from workflow_scripts.grid.requests import build_explain_request
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 REQUESTS = {
-    "build": lambda settings: (settings.checkpoints()[f"{MODEL}@k2m12"], settings.seed),
+    "build": lambda settings: (settings.get_chunked_checkpoints()[f"{MODEL}@k2m12"], settings.seed),
     "verify": build_verify_request,
     "perplexity": lambda settings: build_perplexity_request(settings, MODEL),
     "stage_perplexity": build_perplexity_request,
@@ -65,4 +65,4 @@ def test_timed_plans(model, layers, variants):
     }
     settings = load({"chunking": {"checkpoints": checkpoints, "measures": measures}})
     plans = build_latency_request(settings, model).plans
-    assert [plan.id(24).variant for plan in plans] == variants.split()
+    assert [plan.build_id(24).variant for plan in plans] == variants.split()

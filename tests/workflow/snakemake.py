@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from workflow_scripts.settings.job_batches import strip_batch_number
+from workflow_scripts.settings.job_batches import strip_batch_suffix
 
 ROOT = Path(__file__).parents[2]
 # A config that runs in seconds: the same rules with fewer items and steps.
@@ -88,5 +88,5 @@ def count_jobs(result: subprocess.CompletedProcess) -> dict[str, int]:
     rows = re.findall(r"^\s*([a-z][\w ]*?)\s{2,}(\d+)\s*$", table, re.M)
     counts: Counter[str] = Counter()
     for name, count in rows:
-        counts[strip_batch_number(name.replace(" ", "_"))] += int(count)
+        counts[strip_batch_suffix(name.replace(" ", "_"))] += int(count)
     return dict(counts)

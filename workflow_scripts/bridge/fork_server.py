@@ -23,11 +23,11 @@ from workflow_scripts.bridge.snakemake_contract import (
 )
 
 # Files in envs/ with many short jobs.
-_MEASURING = {"lm_eval", "lighteval"}
-_ENVIRONMENTS = _MEASURING | {"reporting"}
-_TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
+_EVALUATION_ENVIRONMENTS = {"lm_eval", "lighteval"}
+_FORKED_ENVIRONMENTS = _EVALUATION_ENVIRONMENTS | {"reporting"}
+_TABLE_LIBRARIES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
 # Not lighteval's models, whose import disables gradients.
-_MODELS = (
+_EVALUATION_LIBRARIES = (
     "lm_eval.tasks",
     "workflow_scripts.grid.train_before_test",
     "lighteval.tasks.tasks.mmlu",
@@ -39,9 +39,11 @@ def fork_local_jobs(workflow, threads: int) -> None:
 
     Where this run makes only tables, the forkserver imports only their libraries.
     """
-    measures = list_needed_environments(workflow) & _MEASURING
-    forks = multiprocessing.get_context("forkserver")
-    forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
+    evaluates = list_needed_environments(workflow) & _EVALUATION_ENVIRONMENTS
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(
+        [*_TABLE_LIBRARIES, *(_EVALUATION_LIBRARIES if evaluates else ())]
+    )
     environment = dict(os.environ)
     configure_libraries(threads)
     forkserver.ensure_running()
@@ -54,7 +56,7 @@ def fork_local_jobs(workflow, threads: int) -> None:
             if _needs_own_python(workflow, job, threads):
                 start_python(job, script, edit)
                 return
-            process = forks.Process(target=_run_script, args=(script, dict(os.environ)))
+            process = context.Process(target=_run_script, args=(script, dict(os.environ)))
             with lock:
                 process.start()
             connection.wait([process.sentinel])
@@ -69,10 +71,11 @@ def fork_local_jobs(workflow, threads: int) -> None:
 
 
 def _needs_own_python(workflow, job, threads: int) -> bool:
+    """Return whether a job must run in a new Python process, not in a fork."""
     environment = Path(str(workflow.get_rule(job.rulename).conda_env))
     return bool(
         job.conda_env
-        or environment.stem not in _ENVIRONMENTS
+        or environment.stem not in _FORKED_ENVIRONMENTS
         or (getattr(job.params, "compute_threads", None) or job.threads) != threads
     )
 

@@ -15,19 +15,22 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-_SHARED, _GIVEN, _VISIBLE = "CHORUS_GPUS", "CHORUS_GPU_GIVEN", "CUDA_VISIBLE_DEVICES"
+# Environment variables: the GPUs that this run's jobs share; whether this job has a GPU; the GPUs that CUDA uses.
+_SHARED_GPUS = "CHORUS_GPUS"
+_HAS_GPU = "CHORUS_GPU_GIVEN"
+_VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 _POLL_SECONDS = 0.5
-_held: list[IO] = []
+_locks_held: list[IO] = []  # open until this process ends
 
 
 def share_gpus() -> None:
-    """Let the jobs of this run choose among this machine's GPUs; `--resources gpu=N` limits the parallel GPU jobs."""
-    os.environ[_SHARED] = ",".join(list_gpus())
+    """Tell the jobs of this run which GPUs they share; `--resources gpu=N` limits the parallel GPU jobs."""
+    os.environ[_SHARED_GPUS] = ",".join(list_gpus())
 
 
 def list_gpus() -> list[str]:
     """List the GPUs that this process may use, as numbers or names."""
-    if (visible := os.environ.get(_VISIBLE)) is not None:
+    if (visible := os.environ.get(_VISIBLE_GPUS)) is not None:
         return re.findall(r"[^\s,]+", visible.partition("-1")[0])
     command = ["nvidia-smi", "--list-gpus"]
     with suppress(OSError, subprocess.SubprocessError):
@@ -36,25 +39,25 @@ def list_gpus() -> list[str]:
     return []
 
 
-def take_gpus(resources: Any) -> None:
+def reserve_gpus(resources: Any) -> None:
     """Reserve the number of GPUs that the job requests, for this process and its children.
 
     Slurm has already assigned the GPUs of its jobs, which may request them by gres. On a machine without GPUs the job
     runs on the CPU.
     """
     number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
-    shared = os.environ.get(_SHARED)
+    shared = os.environ.get(_SHARED_GPUS)
     if not number or shared == "":
         return
     if shared:
         gpus = shared.split(",")
-        os.environ[_VISIBLE] = ",".join(_wait_for_locks(gpus, min(number, len(gpus))))
-    os.environ[_GIVEN] = "1"
+        os.environ[_VISIBLE_GPUS] = ",".join(_wait_for_locks(gpus, min(number, len(gpus))))
+    os.environ[_HAS_GPU] = "1"
 
 
 def has_gpu() -> bool:
-    """Return whether this job has a GPU."""
-    return _GIVEN in os.environ
+    """Return whether this job has a GPU, reserved by `reserve_gpus`."""
+    return _HAS_GPU in os.environ
 
 
 def _wait_for_locks(gpus: list[str], number: int) -> list[str]:
@@ -71,7 +74,7 @@ def _wait_for_locks(gpus: list[str], number: int) -> list[str]:
                     locked[name] = file
         if len(locked) == number:
             queue.close()
-            _held.extend(locked.values())
+            _locks_held.extend(locked.values())
             return list(locked)
         time.sleep(_POLL_SECONDS)
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.gpus import take_gpus
+from workflow_scripts.bridge.gpus import reserve_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
-from workflow_scripts.core.provenance import peak_memory_mb
+from workflow_scripts.core.provenance import measure_peak_memory_mb
 
-_LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
+_THREAD_LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 # oneDNN keeps the memory of each shape that it has multiplied in bfloat16: with its 1,024 shapes gigabytes, with
 # these 32, which are more than a model's layers have, no slower.
-_SETTINGS = {"TOKENIZERS_PARALLELISM": "true", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}
+_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "true", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}
 # transformers and datasets follow huggingface_hub, which sends no telemetry either when it is offline.
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -58,12 +58,12 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
     started = time.monotonic()
     redirect_output(Path(job.log[0]))
     try:
-        take_gpus(resources)
+        reserve_gpus(resources)
         main(**{name: value for name, value in arguments.items() if name in accepted})
         cost = {
             "rule": job.rule,
             "seconds": round(time.monotonic() - started, 1),
-            "peak_mb": peak_memory_mb(),
+            "peak_mb": measure_peak_memory_mb(),
             "requested_mb": resources.get("mem_mb"),
         }
         print(json.dumps(cost))
@@ -89,7 +89,7 @@ def redirect_output(log: Path) -> None:
 
 def configure_libraries(threads: int, *, network: bool = False) -> None:
     """Set the environment of libraries before their import: threads, memory and, without `network`, offline mode."""
-    os.environ |= {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES} | _SETTINGS
+    os.environ |= {f"{name}_NUM_THREADS": str(threads) for name in _THREAD_LIBRARIES} | _ENVIRONMENT
     # Batches have many lengths, which would fragment the GPU memory of PyTorch's default allocator.
     os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     if not network:

@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.job_batches import strip_batch_number
+from workflow_scripts.settings.job_batches import strip_batch_suffix
 
-_FILE = "CHORUS_JOB_LIST"
+_JOB_LIST = "CHORUS_JOB_LIST"
 # Snakemake limits a job's threads to the cores.
 _DRY_RUN = (sys.executable, "-m", "snakemake", "all", "--dry-run", "--nolock", "--cores", "1024")
 CHECKS = Path("results/requests/checks.json")
@@ -25,14 +25,14 @@ CHECKS = Path("results/requests/checks.json")
 
 def is_listing() -> bool:
     """Return whether this Snakemake is the dry run of `list_jobs`."""
-    return _FILE in os.environ
+    return _JOB_LIST in os.environ
 
 
 def record_job(rule: str, wildcards, needs: dict[str, Any]) -> None:
     """Append a job to the list, if `list_jobs` runs; a job may be appended twice."""
     if is_listing():
         job = {"rule": rule, "wildcards": dict(wildcards.items()), **needs}
-        with Path(os.environ[_FILE]).open("a", encoding="utf-8") as file:
+        with Path(os.environ[_JOB_LIST]).open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(job)}\n")
 
 
@@ -48,13 +48,13 @@ def list_jobs(snakefile: Path, config: dict[str, Any]) -> tuple[list[dict[str, A
             check=False,
             capture_output=True,
             text=True,
-            env=os.environ | {_FILE: str(jobs)},
+            env=os.environ | {_JOB_LIST: str(jobs)},
         )
         lines = jobs.read_text(encoding="utf-8").splitlines()
     if run.returncode:
         raise UserError(f"Snakemake cannot plan this config: {(run.stdout + run.stderr).strip()}")
     listed = [json.loads(line) for line in dict.fromkeys(lines)]
     for job in listed:
-        job["rule"] = strip_batch_number(job["rule"])
+        job["rule"] = strip_batch_suffix(job["rule"])
     has_rows = any("row" in job["wildcards"] for job in listed)
     return listed, has_rows and not CHECKS.exists()

@@ -11,7 +11,7 @@ from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_c
 _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
 _SCORES = (("zero-shot", "value", "stderr"), ("fine-tuned", "trained_value", "trained_stderr"))
-_PLACES = {
+_RESULTS = {
     "results/report/index.html": "the report: all studies on one page",
     "results/figures": "the figures, as PDF and PNG",
     "results/tables": "the tables, as CSV, Markdown and TeX",
@@ -22,18 +22,20 @@ _FAILED_JOB = re.compile(
 
 
 def describe_success(since: float) -> str:
-    """Describe the results written after `since`, the places of results, and the failed cells."""
+    """Describe the results written after `since`, the folders of results, and the failed cells."""
     lines = [""]
     for name, describe in _SUMMARIES.items():
         path = Path("results", name)
         if path.exists() and path.stat().st_mtime >= since:
             lines += describe(path)
-    lines += [f"{place}: {words}" for place, words in _PLACES.items() if Path(place).exists()]
-    return clean_lines("\n".join([*lines, *_list_failed_cells()]))
+    lines += [
+        f"{path}: {description}" for path, description in _RESULTS.items() if Path(path).exists()
+    ]
+    return clean_lines("\n".join([*lines, *_report_failed_cells()]))
 
 
-def _read_answer(path: Path) -> list[str]:
-    """Read the text that a target writes for the terminal."""
+def _read_text(path: Path) -> list[str]:
+    """Return the text that a target writes for the terminal."""
     return [path.read_text(encoding="utf-8")]
 
 
@@ -48,29 +50,29 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def _describe_finding(path: Path) -> list[str]:
+def _describe_agreement(path: Path) -> list[str]:
     """Describe the agreement of the published scores in two sentences with confidence intervals."""
     table = _read_rows(path)
     rows = {
         (row["protocol"], row["statistic"]): row for row in table if row["measure"] == "kendall"
     }
 
-    def describe_agreement(protocol: str, statistic: str) -> str:
+    def format_agreement(protocol: str, statistic: str) -> str:
         row = rows[protocol, statistic]
         value, low, high = (float(row[key]) for key in ("value", "families_low", "families_high"))
         return f"{value:.3f} (95% CI over model families {low:.3f} to {high:.3f})"
 
     return [
         f"The rankings of {rows['direct', 'mean']['models']} published models by two tasks agree to a mean Kendall's"
-        f" tau-b of {describe_agreement('direct', 'mean')} zero-shot, and of"
-        f" {describe_agreement('train_before_test', 'mean')} after fine-tuning on each task.",
+        f" tau-b of {format_agreement('direct', 'mean')} zero-shot, and of"
+        f" {format_agreement('train_before_test', 'mean')} after fine-tuning on each task.",
         "Fine-tuning before the test raises the agreement by"
-        f" {describe_agreement('train_before_test', 'difference_from_direct')}.",
+        f" {format_agreement('train_before_test', 'difference_from_direct')}.",
         "",
     ]
 
 
-def _describe_models(path: Path) -> list[str]:
+def _describe_scores(path: Path) -> list[str]:
     """Describe each model's zero-shot and fine-tuned scores, and its predicted rank among published models."""
     rows = _read_rows(path)
     models = list(dict.fromkeys(row["model"] for row in rows))
@@ -86,8 +88,8 @@ def _describe_models(path: Path) -> list[str]:
         )
     panel = _read_rows(path.with_name("harmony_panel.csv"))
     # A model's last row counts.
-    places = {row["model"] + row["variant"]: row for row in panel if row["rank"]}
-    for label, row in places.items():
+    predictions = {row["model"] + row["variant"]: row for row in panel if row["rank"]}
+    for label, row in predictions.items():
         if not _is_miniature(row):
             rank, best, worst = (float(row[key]) for key in ("rank", "best_rank", "worst_rank"))
             lines.append(
@@ -104,8 +106,8 @@ def _is_miniature(row: dict[str, str]) -> bool:
 
 def _describe_score(row: dict[str, str]) -> str:
     texts = [
-        f"{words} {float(row[name]):.3f}" + (f" ± {float(row[stderr]):.3f}" if row[stderr] else "")
-        for words, name, stderr in _SCORES
+        f"{label} {float(row[name]):.3f}" + (f" ± {float(row[stderr]):.3f}" if row[stderr] else "")
+        for label, name, stderr in _SCORES
         if row[name]
     ]
     if row["changed"]:
@@ -117,15 +119,15 @@ def _describe_score(row: dict[str, str]) -> str:
 
 # For each result file of a target, the function that formats it for the terminal.
 _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
-    "plan.txt": _read_answer,
-    "costs.txt": _read_answer,
-    "check_cluster.txt": _read_answer,
-    "requests/submitted.txt": _read_answer,
-    "compare.txt": _read_answer,
+    "plan.txt": _read_text,
+    "costs.txt": _read_text,
+    "check_cluster.txt": _read_text,
+    "requests/submitted.txt": _read_text,
+    "compare.txt": _read_text,
     "explained_prompt.txt": _name_file,
     "explained_training.txt": _name_file,
-    "tables/published_agreement.csv": _describe_finding,
-    "tables/harmony_scores.csv": _describe_models,
+    "tables/published_agreement.csv": _describe_agreement,
+    "tables/harmony_scores.csv": _describe_scores,
 }
 
 
@@ -137,12 +139,12 @@ def describe_failure(logs: Iterable[str]) -> str:
         "",
         "Some jobs failed. Fix the cause and run the same command again; finished jobs are kept.",
         *(["Logs of failed jobs:", *failed] if failed else []),
-        *_list_failed_cells(),
+        *_report_failed_cells(),
     ]
     return clean_lines("\n".join(lines))
 
 
-def _list_failed_cells() -> list[str]:
+def _report_failed_cells() -> list[str]:
     """Describe the failed cells, and remove their notes and records so that the next run retries them."""
     cells = [
         f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in list_failed_cells()

@@ -42,8 +42,7 @@ def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> 
     """Check the config; the main process looks up models and tasks that no table has, and saves them for the jobs."""
     for path in get_config_files(workflow):
         read_yaml(path)  # Snakemake does not detect duplicate keys
-    is_typed = is_main_process(workflow)
-    return load_settings(config, look_up if is_typed else None)
+    return load_settings(config, look_up if is_main_process(workflow) else None)
 
 
 def prepare_jobs(workflow, threads: int) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from transformers import PreTrainedConfig
 
-from workflow_scripts.core.plan import (
+from workflow_scripts.core.chunk_plan import (
     BOTH_SIDES,
     DEFAULT_MODE,
     AdapterInit,
@@ -18,7 +18,7 @@ from workflow_scripts.core.plan import (
     ChunkPlan,
     DistillationLoss,
     Mode,
-    chunk_plan,
+    build_chunk_plan,
 )
 
 
@@ -55,7 +55,7 @@ class ChunkingKeys(PreTrainedConfig):
     def plan(self) -> ChunkPlan:
         # Published checkpoints have num_chunks 2 in every mode, but only these two modes use it.
         uses_num_chunks = self.chunking_mode.endswith(BOTH_SIDES) or self.num_layers_per_chunk == 0
-        return chunk_plan(
+        return build_chunk_plan(
             self.num_hidden_layers,
             self.chunking_mode,
             self.num_layers_per_chunk,

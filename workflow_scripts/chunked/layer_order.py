@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from workflow_scripts.chunked.fused_layer import FusedLayer, SharedInputs
 from workflow_scripts.chunked.stacked import StalenessCheck, has_hooks
-from workflow_scripts.core.plan import ChunkPlan
+from workflow_scripts.core.chunk_plan import ChunkPlan
 
 
 class DeviceChunks(nn.Module):

@@ -11,8 +11,8 @@ from torch import nn
 from transformers.core_model_loading import WeightRenaming
 from transformers.utils.loading_report import LoadStateDictInfo
 
+from workflow_scripts.core.chunk_plan import ChunkPlan
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import ChunkPlan
 
 _WRAPPER = "wrapped_chunk_layers"
 # Matches the names of weights added by chunking, also in older versions of the published code.

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import initialization as init
 from transformers.activations import ACT2FN
 
-from workflow_scripts.core.plan import ChunkPlan
+from workflow_scripts.core.chunk_plan import ChunkPlan
 
 
 class ChunkAdapter(nn.Module):

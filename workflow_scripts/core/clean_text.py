@@ -33,26 +33,26 @@ def clean_lines(text: str) -> str:
     return _INVISIBLE.sub(UNKNOWN, text)
 
 
-def plain(text: str) -> str:
+def clean_line(text: str) -> str:
     """Clean text and put it on one line."""
     return re.sub(r"[\n\t]", " ", clean_lines(text))
 
 
 def shorten_text(text: str) -> str:
     """Clean text and put it on one line of limited length."""
-    text = " ".join(plain(text).split())
+    text = " ".join(clean_line(text).split())
     return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
 
 
 def escape_markdown(text: str) -> str:
     """Escape text for a cell of a Markdown table: links, images, HTML and cell separators."""
-    return _MARKUP.sub(r"\\\g<0>", plain(text))
+    return _MARKUP.sub(r"\\\g<0>", clean_line(text))
 
 
 @lru_cache(100_000)  # tables repeat the names of models and tasks
 def escape_csv(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would run as a formula."""
-    text = plain(text)
+    text = clean_line(text)
     is_formula = _FORMULA.match(text.lstrip("'")) and not _VARIANT.fullmatch(text)
     return f"'{text}" if is_formula else text
 
@@ -122,13 +122,14 @@ _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030
 
 def escape_latex(text: str) -> str:
     """Escape text for LaTeX; a character that some engine cannot typeset becomes its code point, `[U+0410]`."""
-    return "".join(map(_format_latex, unicodedata.normalize("NFC", plain(text))))
+    return "".join(map(_format_latex, unicodedata.normalize("NFC", clean_line(text))))
 
 
 def _format_latex(character: str) -> str:
-    letter, *accents = list(unicodedata.normalize("NFD", character))
+    decomposed = unicodedata.normalize("NFD", character)
+    letter, accent = decomposed[0], decomposed[1:]
     if character in _LATEX or character.isascii():
         return _LATEX.get(character, character)
-    if letter.isascii() and len(accents) == 1 and accents[0] in _ACCENTS:
-        return rf"\{_ACCENTS[accents[0]]}{{{letter}}}"
+    if letter.isascii() and accent in _ACCENTS:
+        return rf"\{_ACCENTS[accent]}{{{letter}}}"
     return f"{{[}}U+{ord(character):04X}{{]}}"

@@ -28,5 +28,5 @@ class Interrupted(UserError):
 def format_suggestion(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean ...?" with the most similar choice, or an empty text if none is similar."""
     names = {str(name).lower(): str(name) for name in reversed(list(choices))}
-    near = get_close_matches(str(word).lower(), names, n=1)
+    near = get_close_matches(word.lower(), names, n=1)
     return f" Did you mean {names[near[0]]!r}?" if near else ""

@@ -20,7 +20,8 @@ def list_failed_cells() -> list[dict[str, Any]]:
 def clear_failed_cells() -> None:
     """Remove the records and notes of failed cells, so the next run retries the cells."""
     for path in sorted(FOLDER.glob("*.json")):
-        record = Path((read_json(path) or {}).get("record", path))
+        note = read_json(path) or {}
+        record = Path(note.get("record", path))
         if is_failed_record(record):
             record.with_suffix(".parquet").unlink(missing_ok=True)
             record.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """Write files atomically, and compute their checksums.
 
 Every file is written in a temporary folder beside its target and renamed to it, so a job killed at any moment leaves
-the old file, the new file or none. The next writer of a target removes what an earlier one left. If that one still
-runs, for instance a job that Slurm has replaced, it fails, and the target is the newer one's.
+the old file, the new file or none. The next writer of a target removes what an earlier one left. If the earlier writer
+still runs, for instance a job that Slurm has replaced, it fails, and the target has the content of the newer one.
 """
 
 import glob
@@ -80,7 +80,7 @@ def describe_alteration(path: Path, sha256: str) -> str | None:
     if not path.is_file():
         return f"{path} is missing."
     if hash_file(path) != sha256:
-        return f"{path} was altered: its sha256 is not the one that was noted."
+        return f"{path} was altered: its sha256 is not the recorded one."
     return None
 
 

@@ -1,6 +1,6 @@
-"""Distinguish machine errors (no disk space, no memory, a failing disk, GPU or server) from errors of the work.
+"""Distinguish hardware errors (no disk space, no memory, a failing disk, GPU or server) from errors of the work.
 
-A retry may succeed, so a job exits with a machine error and does not record it as the result of a measurement.
+A retry may succeed, so a job exits with a hardware error and does not record it as the result of a measurement.
 """
 
 import errno
@@ -44,7 +44,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def describe_hardware_error(error: BaseException | None) -> str | None:
-    """Describe the machine error in an exception or its causes; return None if there is none."""
+    """Describe the hardware error in an exception or its causes; return None if there is none."""
     while error is not None:
         if (
             isinstance(error, MemoryError | HardwareError)

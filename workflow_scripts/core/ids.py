@@ -20,18 +20,18 @@ from pathlib import PurePath
 from posixpath import normpath
 from typing import get_args
 
+from workflow_scripts.core.chunk_plan import DEFAULT_MODE, Mode
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import DEFAULT_MODE, Mode
 
 TUNED = "tuned"  # the stage of a model without chunks
 STAGES = ("cpt", "sft", TUNED)
 LOCAL = "local"  # replaces the organisation in the id of a local folder
 UNCHANGED = "k0m0"  # the plan of the unchanged model
-USUAL_AGGREGATION = "mlp.residual"
+DEFAULT_AGGREGATION = "mlp.residual"
 NO_ADAPTERS = "noadapters"
 NORMAL_INIT = "init.normal"
 PUBLISHED_LOSS = "published"
-USUAL_TEMPERATURE = 2.0  # distillation temperature, if the mark has none
+DEFAULT_TEMPERATURE = 2.0  # distillation temperature, if the mark has none
 _MODES = [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")]
 _CHECKPOINT = re.compile(
     r"(?P<model>[^@+]+)"
@@ -39,8 +39,8 @@ _CHECKPOINT = re.compile(
     r"(?P<stages>(?:\+[a-z][a-z0-9.]*)*)"
 )
 _MAX_LENGTH = 96
-_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
-_HUB_NAME = re.compile(rf"(?!.*(?:--|\.\.)){_PART}/{_PART}")
+_NAME_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
+_HUB_NAME = re.compile(rf"(?!.*(?:--|\.\.)){_NAME_PART}/{_NAME_PART}")
 
 
 def describe_hub_name_problem(name: str) -> str | None:
@@ -104,15 +104,16 @@ class CheckpointId:
         return CheckpointId(self.model, self.plan, tuple(marks))
 
     @property
-    def before(self) -> "CheckpointId":
-        """Return the checkpoint that the last stage starts from."""
+    def previous_stage(self) -> "CheckpointId":
+        """Return the id of the checkpoint that the last training stage starts from."""
         return replace(self, stages=self.stages[:-1])
 
     def __str__(self) -> str:
         return self.model + self.variant
 
     @property
-    def in_path(self) -> str:
+    def path_name(self) -> str:
+        """Return the id in the form for paths, with `--` for `/`."""
         return str(self).replace("/", "--")
 
     @classmethod
@@ -135,4 +136,4 @@ class CheckpointId:
 
 def format_path_names(names: Iterable[str]) -> list[str]:
     """Return the ids of checkpoints in the form for paths."""
-    return [CheckpointId.parse(name).in_path for name in names]
+    return [CheckpointId.parse(name).path_name for name in names]

@@ -9,32 +9,32 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json
 
 # An allowlist, so code and pickles are excluded whatever their name.
-ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
+DOCUMENTATION = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
 _MODEL_FILES = re.compile(
-    rf"{ABOUT}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
+    rf"{DOCUMENTATION}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
 )
 _LOADED_WEIGHTS = re.compile(r"(adapter_)?model(-\d+-of-\d+)?\.safetensors")
-_INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
+_PICKLE_INDEX = re.compile(r".*(?<!\.safetensors)\.index\.json")
 MANIFEST = "manifest.json"  # written by this package
 
 
 def select_model_files(paths: Iterable[str]) -> set[str]:
-    """Return the files of a model to copy: the weights that transformers loads, and small files."""
-    plain = {path for path in paths if _MODEL_FILES.fullmatch(path) and is_plain(path)}
+    """Return the paths of a model's files to copy: the weights that transformers loads, and small files."""
+    allowed = {path for path in paths if _MODEL_FILES.fullmatch(path) and is_content_file(path)}
     # Some repositories have the weights twice, also as consolidated.safetensors or in another precision;
     # transformers loads only the names of _LOADED_WEIGHTS.
-    weights = {path for path in plain if path.endswith(".safetensors")}
+    weights = {path for path in allowed if path.endswith(".safetensors")}
     loaded = {path for path in weights if _LOADED_WEIGHTS.fullmatch(path)}
     unused = weights - loaded if loaded else set()
-    return {path for path in plain - unused if not _INDEX_OF_PICKLES.fullmatch(path)}
+    return {path for path in allowed - unused if not _PICKLE_INDEX.fullmatch(path)}
 
 
-def is_plain(path: str) -> bool:
+def is_content_file(path: str) -> bool:
     """Return whether a path is neither hidden nor named like our manifest."""
     return not re.search(rf"(^|/)(\.|{re.escape(MANIFEST)}$)", path)
 
 
-def find_missing_files(files: Collection[str], remedy: str) -> str | None:
+def describe_missing_files(files: Collection[str], remedy: str) -> str | None:
     """Describe the files that a model lacks, or return None; `remedy` says how to get safetensors weights."""
     if not any(path.endswith(".safetensors") for path in files):
         return f"holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; {remedy}."

@@ -48,12 +48,12 @@ class OutputCache:
             print("Done before: the outputs are restored.", flush=True)
         else:
             # A state itself records the weights and settings that it depends on.
-            note = self._folder / "version"
-            if read_json(note) != self._version:
+            version_file = self._folder / "version"
+            if read_json(version_file) != self._version:
                 self._delete_states()
-                write_json(note, self._version)
+                write_json(version_file, self._version)
             work()
-            self._keep()
+            self._save()
         # Last, because a killed job loses its outputs and needs the cache or the states to resume.
         self._delete_states()
 
@@ -70,8 +70,8 @@ class OutputCache:
             return False
         return True
 
-    def _keep(self) -> None:
-        """Save hard links to the outputs, which use no space; save nothing on a file system without links."""
+    def _save(self) -> None:
+        """Save hard links to the outputs, which use no space; without hard links on this file system, save nothing."""
         with suppress(OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True)

@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 @cache
-def code_commit() -> str | None:
+def read_code_commit() -> str | None:
     """Read the commit of the code, with '+changed' if tracked files differ from it; None outside git."""
     options = ["--always", "--abbrev=40", "--exclude=*", "--dirty=+changed"]
     try:
@@ -51,15 +51,15 @@ def list_package_versions() -> dict[str, str]:
     return versions
 
 
-def now() -> str:
+def format_current_time() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def host() -> str:
-    return f"{socket.gethostname()} ({processor()}, {os.cpu_count()} CPUs)"
+def describe_host() -> str:
+    return f"{socket.gethostname()} ({describe_cpu()}, {os.cpu_count()} CPUs)"
 
 
-def processor() -> str:
+def describe_cpu() -> str:
     """Return the CPU's name, family, model and stepping.
 
     CPUs of one name but another stepping may differ in the last digits of a result.
@@ -72,7 +72,7 @@ def processor() -> str:
     return f"{name} ({', '.join(f'{key} {fields[key]}' for key in keys)})" if keys else name
 
 
-def peak_memory_mb() -> int:
+def measure_peak_memory_mb() -> int:
     """Return the peak resident memory of this process in MB."""
     unit = 1024**2 if platform.system() == "Darwin" else 1024  # macOS counts bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit

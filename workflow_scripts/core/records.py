@@ -79,15 +79,23 @@ class Protocol(StrictModel):
     generation: dict[str, Any] = {}
 
 
-class Metric(StrictModel):
-    name: str
+class Score(StrictModel):
+    """A score of a task, without the number of its items if that is unknown."""
+
+    name: str  # of the metric
     subset: str | None = None  # null for the whole task
     condition: Condition | None = None  # null if the measurement varied nothing
     value: float
     stderr: NonNegativeFloat | None
-    n: PositiveInt
+    n: PositiveInt | None
     best_constant: float | None  # score of the best constant answer
     chance: float | None  # expected score of random answers
+
+
+class Metric(Score):
+    """A score of a record, which has the items of all its scores."""
+
+    n: PositiveInt
 
 
 class ItemsFile(StrictModel):
@@ -119,7 +127,7 @@ class TrainingFacts(StrictModel):
 
 class Provenance(StrictModel):
     code_commit: str | None
-    settings_sha256: Sha256  # of the request of the step
+    settings_sha256: Sha256  # of the parameters in `request`
     packages: dict[str, str]
 
 
@@ -146,14 +154,17 @@ class ChecksummedModel(StrictModel):
         return format_canonical_json(self.model_dump(mode="json", exclude={"volatile"}))
 
     def write(self, path: Path) -> Self:
-        seal = {"stable_sha256": hash_text(self.serialize_stable())}
-        sealed = self.model_copy(update={"volatile": self.volatile.model_copy(update=seal)})
-        write_json(path, sealed.model_dump(mode="json"))
-        return sealed
+        """Write the file with its checksum, and return the model with it."""
+        checksum = {"stable_sha256": hash_text(self.serialize_stable())}
+        volatile = self.volatile.model_copy(update=checksum)
+        checksummed = self.model_copy(update={"volatile": volatile})
+        write_json(path, checksummed.model_dump(mode="json"))
+        return checksummed
 
     def refuse_altered(self, path: Path) -> None:
+        """Raise UserError if the fields do not have the checksum that the file has."""
         if self.volatile.stable_sha256 != hash_text(self.serialize_stable()):
-            raise UserError(f"{path} was altered: it is not what its own sha256 says.")
+            raise UserError(f"{path} was altered: it does not match its own sha256.")
 
 
 class Record(ChecksummedModel):
@@ -174,7 +185,7 @@ class Record(ChecksummedModel):
     def _refuse_duplicates(self):
         keys = {(metric.name, metric.subset, metric.condition) for metric in self.metrics}
         if len(keys) < len(self.metrics):
-            raise ValueError("a metric stands twice")
+            raise ValueError("a metric is listed twice")
         return self
 
 
@@ -212,12 +223,12 @@ def read_complete_record(path: Path) -> Record:
     """Read a record; raise UserError if its cell failed."""
     record = read_record(path)
     if isinstance(record, FailedRecord):
-        raise UserError(f"{path} is of a broken cell: {record.reason}")
+        raise UserError(f"{path} is the record of a failed cell: {record.reason}")
     return record
 
 
 def read_records(paths: Iterable[Path]) -> list[tuple[Path, Record]]:
-    """Read records; all problems are raised together, and failed cells are printed and skipped."""
+    """Read records, with their paths; raise all problems together, and print and skip failed cells."""
     records, problems = [], []
     for path in paths:
         try:
@@ -226,7 +237,7 @@ def read_records(paths: Iterable[Path]) -> list[tuple[Path, Record]]:
             problems += error.problems
             continue
         if isinstance(record, FailedRecord):
-            print(f"{path} is of a broken cell, and left out.")
+            print(f"{path} is the record of a failed cell and is skipped.")
         else:
             records.append((path, record))
     if problems:

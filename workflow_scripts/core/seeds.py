@@ -12,7 +12,7 @@ def derive_seed(seed: int, *names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
-def seed_everything(seed: int, device: str = "cpu") -> None:
+def seed_everything(seed: int, device: str) -> None:
     """Seed Python, NumPy and PyTorch; on a CPU also enable PyTorch's deterministic kernels.
 
     Deterministic kernels of a GPU slow down the evaluations that follow, and still do not give equal bytes.

@@ -10,7 +10,7 @@ from workflow_scripts.settings.compute import FLASH, Compute, RowCompute
 from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import Study, list_cell_names, list_cell_seeds
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.leaderboard_submissions import LeaderboardRequest
 from workflow_scripts.settings.settings import Settings
 
 
@@ -91,7 +91,7 @@ def build_harmony_cells(
 
 def build_suite_cells(
     settings: Settings,
-    request: Request,
+    request: LeaderboardRequest,
     protocol: Protocol,
     tasks: tuple[str, ...],
     base: str | None = None,

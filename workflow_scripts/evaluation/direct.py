@@ -16,7 +16,7 @@ from workflow_scripts.evaluation.record_parts import describe_run
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 
 
 def evaluate_direct(
@@ -30,7 +30,7 @@ def evaluate_direct(
     """Evaluate a model without further training on a cell's task, and write the record and its items."""
     base = request.get_base_manifest(manifest_path)
     loaded = load(manifest_path, base=base, **request.compute.loading)
-    return evaluate_loaded(loaded, hub, record_path, request, Recording())
+    return evaluate_loaded(loaded, hub, record_path, request, RunTracker())
 
 
 def evaluate_loaded(
@@ -38,7 +38,7 @@ def evaluate_loaded(
     hub: Path,
     record_path: Path,
     request: CellsRequest,
-    recording: Recording,
+    tracker: RunTracker,
     *,
     weights_sha256: str | None = None,
     training: TrainingFacts | None = None,
@@ -79,7 +79,7 @@ def evaluate_loaded(
             request.protocol,
             request,
             loaded,
-            recording,
+            tracker,
             lm.engine.tokens,
             attention=lm.engine.model.attention,
             engine=lm.engine_used,

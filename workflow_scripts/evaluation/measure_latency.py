@@ -29,7 +29,7 @@ from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 
 _WARM_UP_ROUNDS = 1
 _METRICS = ("prefill_seconds", "token_seconds")
@@ -38,7 +38,7 @@ Timings = list[tuple[float, float]]  # the values of both metrics in each round
 
 def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    recording, params = Recording(), LatencyRequest.model_validate(request)
+    tracker, params = RunTracker(), LatencyRequest.model_validate(request)
     measures = params.measures
     device = choose_device(params.compute.device)
     devices = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
@@ -53,7 +53,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     metrics: list[Metric] = []
     items: list[Item] = []
     for plan in params.plans:
-        chunks = len(plan.plan(layers).chunks)
+        chunks = len(plan.build_plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         batch_sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for num_devices in [number for number in measures.devices if number <= chunks] or [1]:
@@ -95,7 +95,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
             "latency",
             params,
             base,
-            recording,
+            tracker,
             tokens * len(items),
             devices=[*map(_name_device, devices)],
             batch_size=max(measures.batch_sizes),

@@ -19,7 +19,7 @@ from workflow_scripts.evaluation.record_parts import build_task_facts
 from workflow_scripts.evaluation.requests import PerplexityRequest
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 
@@ -27,7 +27,7 @@ def measure_perplexity(
     model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    recording, params = Recording(), PerplexityRequest.model_validate(request)
+    tracker, params = RunTracker(), PerplexityRequest.model_validate(request)
     hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text_record = PerplexityRecord(
@@ -65,7 +65,7 @@ def measure_perplexity(
         (magpie, response_record, {"window", "responses", "difficulties"}),
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
-        record.write(path, params, loaded, recording, params.study, generation)
+        record.write(path, params, loaded, tracker, params.study, generation)
 
 
 def _select_pairs(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.mmlu import MmluPrompt
 
 TASK, STUDY = "mmlu_helm", "mmlu"
@@ -43,7 +43,7 @@ _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one 
 
 def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Evaluate a checkpoint on all questions and write the record and its items."""
-    recording, params = Recording(), MmluRequest.model_validate(request)
+    tracker, params = RunTracker(), MmluRequest.model_validate(request)
     loaded = load_model(model, **params.compute.loading)
     score_cache = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)
@@ -93,7 +93,7 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
             "few_shot",
             params,
             loaded,
-            recording,
+            tracker,
             lm.engine.tokens,
             attention=lm.engine.model.attention,
             engine=lm.engine.description,

@@ -17,7 +17,7 @@ from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.record_parts import build_metric, describe_run, format_label
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.compute import FLASH
 from workflow_scripts.settings.plan_measures import PerplexityMean
 
@@ -97,7 +97,7 @@ class PerplexityRecord:
         path: Path,
         request: Any,
         loaded: LoadedModel,
-        recording: Recording,
+        tracker: RunTracker,
         study: str,
         generation: dict[str, Any],
     ) -> None:
@@ -111,7 +111,7 @@ class PerplexityRecord:
                 "perplexity",
                 request,
                 loaded,
-                recording,
+                tracker,
                 tokens,
                 chat_template=loaded.tokenizer.chat_template is not None,
                 generation=generation,

@@ -27,7 +27,7 @@ def load_plans(
 def build_plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
     """Return the condition fields of a plan; its name is without aggregation and adapters."""
     return {
-        "plan": plan.id(layers).layout.variant.removeprefix("@"),
+        "plan": plan.build_id(layers).layout.variant.removeprefix("@"),
         "aggregation": plan.aggregation,
         "adapters": plan.adapters,
     }

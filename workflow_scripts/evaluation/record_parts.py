@@ -6,7 +6,7 @@ from typing import Any
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when the meaning of a metric changes
 
@@ -30,7 +30,7 @@ def describe_run(
     protocol: str,
     request: Any,
     loaded: LoadedModel,
-    recording: Recording,
+    tracker: RunTracker,
     tokens: int,
     *,
     devices: Sequence[str] = (),
@@ -51,7 +51,7 @@ def describe_run(
         seed=request.seed,
         **fields,
     )
-    return {"protocol": described, **recording.parts(request, loaded, tokens, devices)}
+    return {"protocol": described, **tracker.build_fields(request, loaded, tokens, devices)}
 
 
 def build_metric(

@@ -22,19 +22,19 @@ class ServedEngine:
     """Send token ids to a server; answers come in the order of the requests."""
 
     def __init__(self, model: ServedModel, tokenizer: Any):
-        facts = model.facts
+        server = model.server
         self._tokenizer = tokenizer
         self.model = SimpleNamespace(fallback_reason=None, attention=None)
-        self.description = f"served: {facts.name} at {facts.endpoint}"
+        self.description = f"served: {server.name} at {server.endpoint}"
         self.tokens = 0
         self.look_up_answers: Callable[[list[Any]], MutableMapping[int, Any]] = (
             lambda descriptions: {}
         )
         self._client = LocalCompletionsAPI(
-            base_url=f"{facts.endpoint}/completions",
-            model=facts.name,
+            base_url=f"{server.endpoint}/completions",
+            model=server.name,
             tokenizer_backend=None,
-            num_concurrent=facts.max_concurrency,
+            num_concurrent=server.max_concurrency,
         )
         self._client.tokenized_requests = True
 

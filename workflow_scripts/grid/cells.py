@@ -21,7 +21,7 @@ from workflow_scripts.core.output_cache import OutputCache
 from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation.score_cache import get_score_cache_path
 
-_GIVEN_UP = (
+_KILLED = (
     "Killed on every attempt (scheduler, memory or time limit, or manually). What it had"
     " finished is kept; request more (`snakemake plan` shows the requests), and run the same command."
 )
@@ -32,13 +32,13 @@ class GridCell:
     """One model on one task, as a job measures it."""
 
     record: Path
-    decides: dict[str, Any]  # what the outcome depends on, besides rule and packages
+    cache_key: dict[str, Any]  # what the result depends on, besides rule version and packages
     log: Path
     version: str  # of the rule
 
     @property
     def name(self) -> str:
-        """The task's name, with the seed if it is not the first seed."""
+        """Return the task's name, with the seed if it is not the first seed."""
         return self.record.stem
 
     @property
@@ -47,11 +47,11 @@ class GridCell:
 
     @property
     def cache(self) -> OutputCache:
-        """The cache of the cell's outputs."""
+        """Return the cache of the cell's outputs."""
         outputs = [self.items, self.record]
         states = [get_score_cache_path(self.record), get_training_state(self.record)]
         validate = partial(read_complete_record, self.record)
-        return OutputCache(outputs, self.decides, validate, states, self.version)
+        return OutputCache(outputs, self.cache_key, validate, states, self.version)
 
 
 def get_training_state(record: Path) -> Path:
@@ -60,7 +60,7 @@ def get_training_state(record: Path) -> Path:
 
 
 def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
-    """Measure each cell or restore it from the cache; record an error as the cell's outcome, except hardware errors."""
+    """Measure each cell or restore it from the cache; an error, except of hardware, becomes the cell's record."""
     for cell in cells:
         print(cell.name, flush=True)
         try:
@@ -70,19 +70,19 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
         except Exception as error:
             if describe_hardware_error(error):
                 raise
-            print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
-            _write_broken(cell, error)
+            print(f"{cell.name} failed:\n{traceback.format_exc()}", flush=True)
+            _write_failed(cell, error)
 
 
 def mark_failed(cells: Iterable[GridCell]) -> None:
     """Restore finished cells, and mark the others as failed, because their job was killed on every attempt."""
     for cell in cells:
         if not cell.cache.restore():
-            _write_broken(cell, UserError(_GIVEN_UP))
-            print(f"{cell.name}: {_GIVEN_UP}", flush=True)
+            _write_failed(cell, UserError(_KILLED))
+            print(f"{cell.name}: {_KILLED}", flush=True)
 
 
-def _write_broken(cell: GridCell, error: Exception) -> None:
+def _write_failed(cell: GridCell, error: Exception) -> None:
     reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    write_items(cell.items, [])
+    write_items(cell.items, [])  # the job must write all its outputs
     write_failed_record(cell.record, reason, cell.log)

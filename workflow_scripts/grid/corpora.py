@@ -23,14 +23,14 @@ from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.requests import CorpusRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.tokenization import tokenise_text
 
-_PARTS = 0.8, 0.9  # ends of the training and of the validation text
+_SPLIT_ENDS = 0.8, 0.9  # ends of the training and of the validation text
 
 
 def measure_corpus(
@@ -42,8 +42,8 @@ def measure_corpus(
     def load(dtype: str) -> LoadedModel:
         return load_model(model, **compute.loading | {"dtype": dtype})
 
-    training, validation, test = _split(text)
-    recording = Recording()
+    training, validation, test = _split_text(text)
+    tracker = RunTracker()
     loaded = load(compute.dtype)
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
@@ -65,7 +65,7 @@ def measure_corpus(
                 protocol,
                 request,
                 loaded,
-                recording,
+                tracker,
                 sum(piece.tokens for piece in pieces),
                 generation=windows,
             ),
@@ -74,8 +74,10 @@ def measure_corpus(
     def tokenise(part: str) -> Samples:
         """Tokenise a part as one row, with the same tokens as in the test."""
         options: dict[str, Any] = {"column": None, "length": keys.max_length}
-        rows, bad = [{"text": part}], BadSamples()
-        samples = tokenise_text(loaded.tokenizer, rows, bad, document_per_row=False, **options)
+        rows, bad_samples = [{"text": part}], BadSamples()
+        samples = tokenise_text(
+            loaded.tokenizer, rows, bad_samples, document_per_row=False, **options
+        )
         return Samples.from_list(samples)
 
     direct = measure(before, "direct", loaded.model)
@@ -92,16 +94,16 @@ def measure_corpus(
     return direct, measure(after, "train_before_test", to_eval_mode(best.model), facts)
 
 
-def _split(path: Path) -> list[str]:
+def _split_text(path: Path) -> list[str]:
     """Split the text into training, validation and test text."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     sizes = np.array([len(line.encode()) for line in lines])
     starts = (np.cumsum(sizes) - sizes) / max(1, sizes.sum())
-    first, second = np.searchsorted(starts, _PARTS).tolist()
+    first, second = np.searchsorted(starts, _SPLIT_ENDS).tolist()
     parts = ["".join(part) for part in (lines[:first], lines[first:second], lines[second:])]
     if not all(part.strip() for part in parts):
         raise UserError(
-            f"{path} has {len(lines)} lines; expected enough of them to train on eight tenths, choose on"
+            f"{path} has {len(lines)} lines; expected enough of them to train on eight tenths, validate on"
             " one and test on one."
         )
     return parts

@@ -13,7 +13,7 @@ from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import run_lm_eval
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
-from workflow_scripts.grid.training_texts import TrainingTexts
+from workflow_scripts.grid.training_texts import TrainingTextBuilder
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 from workflow_scripts.hub.mirror import mirror
@@ -23,7 +23,7 @@ from workflow_scripts.hub.tasks import build_training_pair
 def explain_training(
     model: list[Path], data: list[Path], text: Path, request: dict[str, Any]
 ) -> None:
-    """Write both items as text for each model."""
+    """Write the file `text`: for each model, a training item and a test item with their tokens."""
     params = ExplainTrainingRequest.model_validate(request)
     with mirror(get_hub_folder(data[0])):
         splits = load_splits(params.task, params.recipe, params.seed, params.draws)
@@ -43,16 +43,16 @@ def _explain(manifest: Path, splits: Splits, request: ExplainTrainingRequest) ->
 
     tokenizer = load_tokenizer(manifest)
     encoder = Encoder(tokenizer, AutoConfig.from_pretrained(manifest.parent, local_files_only=True))
-    texts = TrainingTexts(splits.test, encoder, request.recipe, chat=request.chat_template)
-    text = texts.text(splits.training[request.number])
-    ((prompt, answer),) = texts.tokens([text])
+    texts = TrainingTextBuilder(splits.test, encoder, request.recipe, chat=request.chat_template)
+    text = texts.build_text(splits.training[request.number])
+    ((prompt, answer),) = texts.tokenize([text])
     tokens = [*prompt, *answer][: request.recipe.max_length]
     test = _encode_test(encoder, splits, request)
     return "\n".join(
         [
             f"==== {read_manifest(manifest).repository}: {request.task}, item {request.number} ====",
             "---- trained on; > marks the answer ----",
-            text.whole,
+            text.full_text,
             *_format_tokens(tokens, len(prompt), tokenizer),
             "---- tested ----",
             "".join(test.texts) or tokenizer.decode([*test.context, *test.continuation]),
@@ -69,12 +69,12 @@ def _encode_test(
     number = min(request.number, len(task.eval_docs) - 1)
     task.set_config("num_fewshot", 0)
     encoder.recorded_requests = []
-    names = {request.task: task}, {request.task: [number]}
-    run_lm_eval(encoder, *names, chat_template=request.chat_template)
+    tasks, items = {request.task: task}, {request.task: [number]}
+    run_lm_eval(encoder, tasks, items, chat_template=request.chat_template)
     template = encoder.apply_chat_template if request.chat_template else None
-    right = build_training_pair(task, task.eval_docs[number], template)
-    requests = encoder.recorded_requests
-    return next((request for request in requests if request.texts == right), requests[0])
+    correct = build_training_pair(task, task.eval_docs[number], template)
+    encoded = encoder.recorded_requests
+    return next((test for test in encoded if test.texts == correct), encoded[0])
 
 
 def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list[str]:

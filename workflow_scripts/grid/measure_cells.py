@@ -28,26 +28,26 @@ def measure_cells(
 ) -> None:
     """Measure each cell and write its record; the last try after a kill marks unfinished cells as failed."""
     job = CellsRequest.model_validate(request)
-    base = read_manifest(model)
-    print(base.repository, flush=True)
-    decides: dict[str, Any] = {"model": base.commit}
-    if added_to := job.get_base_manifest(model):
-        decides["added to"] = read_manifest(added_to).commit
-    commits = {manifest.repository: manifest.commit for manifest in map(read_manifest, data)}
+    manifest = read_manifest(model)
+    print(manifest.repository, flush=True)
+    model_key = {"model": manifest.commit}
+    if delta_base := job.get_base_manifest(model):
+        model_key["added to"] = read_manifest(delta_base).commit
+    commits = {dataset.repository: dataset.commit for dataset in map(read_manifest, data)}
     requests = job.split()
 
-    def get_cell(record: Path) -> GridCell:
-        request = requests[record.stem]
-        own = {"dataset": commits[request.task.dataset], "request": request.to_params()}
-        return GridCell(record, decides | own, log, version)
+    def build_cell(record: Path) -> GridCell:
+        cell = requests[record.stem]
+        cell_key = {"dataset": commits[cell.task.dataset], "request": cell.to_params()}
+        return GridCell(record, model_key | cell_key, log, version)
 
-    cells = [get_cell(record) for record in records]
+    cells = [build_cell(record) for record in records]
     running = records[0].with_name(f".{records[0].stem}.running")  # a killed job leaves this file
-    gives_up = resources["tries_left"] == 0 and running.exists()
+    was_always_killed = resources["tries_left"] == 0 and running.exists()
     running.parent.mkdir(parents=True, exist_ok=True)
     running.touch()
     try:
-        if gives_up:
+        if was_always_killed:
             mark_failed(cells)
         else:
             measure = _choose_measure(model, job)
@@ -61,10 +61,10 @@ def _choose_measure(model: Path, job: CellsRequest) -> Callable[..., Any]:
     """Return the function that measures a cell; it loads the model once for all cells."""
     if job.protocol != "train_before_test":
         return partial(evaluate_direct, load=cache(load_model))
-    from workflow_scripts.grid.base import Base
+    from workflow_scripts.grid.shared_model import SharedModel
     from workflow_scripts.grid.train_before_test import train_before_test
 
-    return partial(train_before_test, base=Base(model, job.compute))
+    return partial(train_before_test, shared_model=SharedModel(model, job.compute))
 
 
 if "snakemake" in globals():

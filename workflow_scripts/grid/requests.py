@@ -2,7 +2,7 @@
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.compute import Compute
-from workflow_scripts.settings.error_messages import shown
+from workflow_scripts.settings.error_messages import format_value
 from workflow_scripts.settings.harmony import Draws, TaskRecipe
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
@@ -15,7 +15,7 @@ class ExplainTrainingRequest(JobParams):
     recipe: TaskRecipe
     chat_template: bool
     seed: int
-    draws: Draws = "own"
+    draws: Draws
 
 
 def build_explain_request(settings: Settings) -> ExplainTrainingRequest:
@@ -61,7 +61,7 @@ def find_explained_task(settings: Settings) -> tuple[str, int]:
     row = settings.tasks.get(task)
     if row is None or not row.training or not (number or "0").isdecimal():
         raise UserError(
-            f"explain is {shown(settings.explain)}; expected a task with a training split and the number of an"
+            f"explain is {format_value(settings.explain)}; expected a task with a training split and the number of an"
             " item, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
         )
     return task, int(number or 0)

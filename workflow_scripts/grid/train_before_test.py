@@ -18,13 +18,13 @@ from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.lm_eval_results import check_metric_reported
 from workflow_scripts.evaluation.lm_eval_run import build_language_model, run_lm_eval
 from workflow_scripts.evaluation.names import metric_name
-from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import get_training_state
+from workflow_scripts.grid.shared_model import SharedModel
 from workflow_scripts.grid.splits import Splits, load_splits
-from workflow_scripts.grid.training_texts import TrainingTexts
+from workflow_scripts.grid.training_texts import TrainingTextBuilder
 from workflow_scripts.hub.load import LoadedModel, choose_device, choose_dtype
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import free_memory, train
@@ -39,23 +39,24 @@ def train_before_test(
     record_path: Path,
     request: CellsRequest,
     *,
-    base: Base | None = None,
+    shared_model: SharedModel | None = None,
 ) -> Record:
-    """Train, select and test one cell; a job with several cells passes its loaded base model."""
-    recording, recipe = Recording(), request.recipe
+    """Train, select and test one cell, and write its record; the cells of a job share one model."""
+    tracker = RunTracker()
+    recipe = request.recipe
     assert recipe, "only a request to train before the test comes here"
-    base = base or Base(manifest_path, request.compute)
+    shared_model = shared_model or SharedModel(manifest_path, request.compute)
     precision = choose_dtype(recipe.precision, choose_device(request.compute.device))
-    loaded = base.loaded(precision)
+    loaded = shared_model.get_loaded_model(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
-    loaded = replace(loaded, model=None)  # each training run gets its own model from the base
-    bad = BadSamples()
+    loaded = replace(loaded, model=None)  # each training run gets its model from `shared_model`
+    bad_samples = BadSamples()
     with mirror(hub) as datasets:
         splits = load_splits(request.task.harness_task, recipe, request.seed, request.draws)
-        splits.choosing.set_config("num_fewshot", 0)
+        splits.validation.set_config("num_fewshot", 0)
         # The training items with their correct answers, tokenized as in the evaluation.
-        texts = TrainingTexts(splits.test, encoder, recipe, chat=request.chat_template)
-        samples = Samples.from_list(texts.samples(splits.training, bad))
+        texts = TrainingTextBuilder(splits.test, encoder, recipe, chat=request.chat_template)
+        samples = Samples.from_list(texts.build_samples(splits.training, bad_samples))
         ((_, dataset),) = datasets.items()
         resume_key = {
             "base": loaded.manifest.commit,
@@ -65,7 +66,7 @@ def train_before_test(
         }
         metric = request.task.metric
         # For some metrics, e.g. bits per byte, smaller is better. The part after a comma is the filter.
-        larger_is_better = splits.choosing.higher_is_better().get(metric.split(",")[0], True)
+        larger_is_better = splits.validation.higher_is_better().get(metric.split(",")[0], True)
         print(f"{request.task.harness_task}: training", flush=True)
         spec = TrainingSpec(
             samples,
@@ -73,45 +74,47 @@ def train_before_test(
             request.seed,
             resume_key,
             loaded.device,
-            score=partial(_score, loaded, splits, request),
+            score=partial(_score_validation, loaded, splits, request),
             best_by=(metric, larger_is_better),
         )
         trained = train(
-            partial(base.get_trainable_model, keys=spec.keys), spec, get_training_state(record_path)
+            partial(shared_model.get_trainable_model, keys=spec.keys),
+            spec,
+            get_training_state(record_path),
         )
         best = replace(trained, model=None)
-        del trained
+        del trained  # the last reference to the trained model
         free_memory()
     # Always rebuild the model from the selected state, so that the test of a resumed job is identical.
-    model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
+    model = select_trainable(shared_model.get_trainable_model(precision, best.keys), best.keys)
     set_parameters(model, best.parameters)
     return evaluate_loaded(
         replace(loaded, model=to_eval_mode(model)),
         hub,
         record_path,
         request,
-        recording,
-        weights_sha256=_digest(best.parameters),
+        tracker,
+        weights_sha256=_hash_parameters(best.parameters),
         training=best.to_training_facts(
             keys=best.keys.model_dump(mode="json") | recipe.protocol_keys,
-            held_out_split=splits.choosing_split,
-            held_out_samples=len(splits.choosing_items),
-            bad_samples=dict(+bad),
+            held_out_split=splits.validation_split,
+            held_out_samples=len(splits.validation_items),
+            bad_samples=dict(+bad_samples),
         ),
     )
 
 
-def _score(
+def _score_validation(
     loaded: LoadedModel, splits: Splits, request: CellsRequest, model: Any
 ) -> dict[str, float]:
     """Compute the primary metric on the validation items."""
-    name, metric = splits.choosing.config.task, request.task.metric
+    name, metric = splits.validation.config.task, request.task.metric
     lm = build_language_model(replace(loaded, model=model), request)
     with torch.inference_mode():
         output = run_lm_eval(
             lm,
-            {name: splits.choosing},
-            {name: splits.choosing_items},
+            {name: splits.validation},
+            {name: splits.validation_items},
             chat_template=request.chat_template,
         )
     values = {
@@ -123,7 +126,7 @@ def _score(
     return {metric: float(values[metric])}
 
 
-def _digest(parameters: dict[str, torch.Tensor]) -> str:
+def _hash_parameters(parameters: dict[str, torch.Tensor]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(parameters.items()):
         digest.update(f"{name} {tuple(tensor.shape)} ".encode())

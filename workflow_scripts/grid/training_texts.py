@@ -18,44 +18,44 @@ _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The prompt and the answer of an item."""
+    """The prompt and the answer of a training item."""
 
     prompt: str
     answer: str
-    ends: bool = True  # whether the end-of-text token follows
+    add_end: bool = True  # whether the tokens have the end-of-text token at the end
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         return self.prompt + self.answer
 
 
-class TrainingTexts:
-    """The training texts of one task for one tokenizer; use it inside `mirror`."""
+class TrainingTextBuilder:
+    """Build the training texts and samples of one task for one tokenizer; use it inside `mirror`."""
 
     def __init__(self, task: Any, encoder: Encoder, recipe: TaskRecipe, *, chat: bool):
         self._task, self._encoder, self._recipe, self._chat = task, encoder, recipe, chat
         if encoder.tokenizer.eos_token_id is None:
-            raise UserError("The tokenizer has no end of text to put behind each answer.")
+            raise UserError("The tokenizer has no end-of-text token to add to each answer.")
 
     @property
-    def _published(self) -> bool:
+    def _is_published(self) -> bool:
         return self._recipe.training_text == "published"
 
-    def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
+    def build_samples(self, documents: Iterable[dict], bad_samples: BadSamples) -> Iterator[Sample]:
         """Yield a sample for each document; a document without an answer is counted as bad."""
         recipe = self._recipe
-        for batch in iterate_batches(self.text(document) for document in documents):
+        for batch in iterate_batches(self.build_text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
-            bad["empty"] += len(batch) - len(answered)
-            for prompt, answer in self.tokens(answered):
+            bad_samples["empty"] += len(batch) - len(answered)
+            for prompt, answer in self.tokenize(answered):
                 sample = make_sample(
                     prompt + answer, len(prompt) if recipe.loss_on == "completion" else 0
                 )
-                yield from cut_sample(sample, recipe.max_length, bad)
+                yield from cut_sample(sample, recipe.max_length, bad_samples)
 
-    def text(self, document: dict) -> TrainingText:
+    def build_text(self, document: dict) -> TrainingText:
         """Return the training text of a document."""
-        if not self._published:
+        if not self._is_published:
             template = self._encoder.apply_chat_template if self._chat else None
             return TrainingText(*build_training_pair(self._task, document, template))
         question, answer = build_published_pair(self._task, document)
@@ -63,14 +63,14 @@ class TrainingTexts:
             return TrainingText(question, answer)
         return self._render_published(question, answer.removeprefix(" "))
 
-    def tokens(self, texts: list[TrainingText]) -> list[tuple[list[int], list[int]]]:
+    def tokenize(self, texts: list[TrainingText]) -> list[tuple[list[int], list[int]]]:
         """Return the tokens of each prompt, and of each answer with the end-of-text token."""
         # The published code encodes answers of generation tasks like any other text.
-        kind = "loglikelihood" if self._published else self._task.OUTPUT_TYPE
+        kind = "loglikelihood" if self._is_published else self._task.OUTPUT_TYPE
         encoded = self._encoder.encode_pairs(kind, [(text.prompt, text.answer) for text in texts])
         end = self._encoder.tokenizer.eos_token_id
         return [
-            (prompt, [*answer, end] if text.ends else answer)
+            (prompt, [*answer, end] if text.add_end else answer)
             for text, (prompt, answer) in zip(texts, encoded, strict=True)
         ]
 
@@ -83,4 +83,4 @@ class TrainingTexts:
             )
         except BadConversation:  # some templates, such as Gemma's, reject a system turn
             whole, ((start, _),) = render_conversation(self._encoder.tokenizer, turns)
-        return TrainingText(whole[:start], whole[start:], ends=False)
+        return TrainingText(whole[:start], whole[start:], add_end=False)

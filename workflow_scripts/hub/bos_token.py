@@ -9,7 +9,9 @@ from typing import Any
 def get_bos_tokens(tokenizer: Any) -> list[int]:
     """Return the tokens that the tokenizer prepends to every text: one or none."""
     text = "a"
-    plain = tokenizer(text, add_special_tokens=False)["input_ids"]
-    whole = tokenizer(text)["input_ids"]
-    starts = [at for at in range(len(whole)) if whole[at : at + len(plain)] == plain]
-    return whole[: starts[0]] if starts else []
+    tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
+    with_special = tokenizer(text)["input_ids"]
+    for start in range(len(with_special)):
+        if with_special[start : start + len(tokens)] == tokens:
+            return with_special[:start]
+    return []

@@ -16,7 +16,7 @@ from workflow_scripts.hub.hub_api import (
     require_complete,
 )
 from workflow_scripts.hub.lock import find_locked_commit
-from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, seal
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, write_manifest
 
 
 def fetch(
@@ -36,7 +36,7 @@ def fetch(
         require_complete(listing)
         (folder / MANIFEST).unlink(missing_ok=True)
         files = download(listing, listing.files, folder)
-    return seal(
+    return write_manifest(
         folder,
         files,
         kind=kind,

@@ -18,17 +18,17 @@ from huggingface_hub.utils.sha import git_hash
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import (
-    ABOUT,
-    find_missing_files,
-    is_plain,
+    DOCUMENTATION,
+    describe_missing_files,
+    is_content_file,
     select_model_files,
 )
-from workflow_scripts.hub.manifest import HubFile, list_files, list_names
+from workflow_scripts.hub.manifest import HubFile, hash_files, list_file_names
 
 RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
-_DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
-_DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
+_DATA_SUFFIX = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
+_DATASET_FILES = re.compile(rf"{DOCUMENTATION}|(.+/)?[^/]+{_DATA_SUFFIX}")
 # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
 _HUB_ERRORS = (
     httpx2.HTTPError,
@@ -40,7 +40,7 @@ _HUB_ERRORS = (
 
 
 @dataclass(frozen=True)
-class Listing:
+class RepoListing:
     """One commit of a repository, with the files that may be fetched."""
 
     kind: RepoType
@@ -52,7 +52,7 @@ class Listing:
 
 
 @contextmanager
-def open_listing(kind: RepoType, repository: str, revision: str | None) -> Iterator[Listing]:
+def open_listing(kind: RepoType, repository: str, revision: str | None) -> Iterator[RepoListing]:
     """Yield the listing of a repository at a revision; None is the default branch.
 
     The client's errors in the block are raised as UserError.
@@ -66,26 +66,30 @@ def open_listing(kind: RepoType, repository: str, revision: str | None) -> Itera
         if kind == "model":
             paths = select_model_files(siblings)
         else:
-            paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+            paths = {
+                path
+                for path in siblings
+                if _DATASET_FILES.fullmatch(path) and is_content_file(path)
+            }
         files = {path: siblings[path] for path in sorted(paths)}
         card = info.card_data or {}
         licence = card.get("license_name") or card.get("license") or ""
         if isinstance(licence, list):
             licence = ", ".join(licence)
-        yield Listing(kind, repository, info.sha, shorten_text(licence) or None, files, info)
+        yield RepoListing(kind, repository, info.sha, shorten_text(licence) or None, files, info)
     except _HUB_ERRORS as error:
-        problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
+        problem = f"The {kind} {repository} cannot be fetched from {constants.ENDPOINT}: {error}"
         if isinstance(error, GatedRepoError):
             problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
         raise UserError(shorten_text(problem)) from None
 
 
-def require_complete(listing: Listing) -> None:
+def require_complete(listing: RepoListing) -> None:
     """Raise UserError if a repository lacks the files that a model or dataset needs."""
     problem = None
     if listing.kind == "model":
-        problem = find_missing_files(listing.files, "choose a revision that has *.safetensors")
-    elif not any(re.search(_DATA, path) for path in listing.files):
+        problem = describe_missing_files(listing.files, "choose a revision that has *.safetensors")
+    elif not any(re.search(_DATA_SUFFIX, path) for path in listing.files):
         problem = (
             "holds no data files, and code of a repository is never run; if it is made by a script, set"
             " its revision to refs/convert/parquet."
@@ -96,8 +100,8 @@ def require_complete(listing: Listing) -> None:
         )
 
 
-def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[HubFile, ...]:
-    """Download files of a commit into a folder, delete all others, and return them with checked checksums."""
+def download(listing: RepoListing, paths: Collection[str], folder: Path) -> tuple[HubFile, ...]:
+    """Download files of a commit into a folder, delete all others, and return them after checking their checksums."""
     snapshot_download(
         listing.repository,
         repo_type=listing.kind,
@@ -105,16 +109,16 @@ def download(listing: Listing, paths: Collection[str], folder: Path) -> tuple[Hu
         local_dir=folder,
         allow_patterns=[escape(path) for path in paths],
     )
-    for name in set(list_names(folder)) - set(paths):
+    for name in set(list_file_names(folder)) - set(paths):
         (folder / name).unlink()
-    files = list_files(folder)
+    files = hash_files(folder)
     altered = [file.path for file in files if _is_altered(file, listing.files[file.path], folder)]
     for name in altered:
         (folder / name).unlink()
     if altered:
         raise UserError(
-            f"{altered[0]} of {listing.repository} is not what the hub announced and was removed; something in"
-            " between (a proxy or a mirror?) may alter files. Run again, or use another network."
+            f"{altered[0]} of {listing.repository} does not match the hub's checksum and was removed; a proxy or"
+            " mirror may alter files. Run again, or use another network."
         )
     shutil.rmtree(folder / ".cache", ignore_errors=True)
     return files

@@ -7,15 +7,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.tasks import read_task_definition
-from workflow_scripts.settings.folders import read_model_cells
+from workflow_scripts.settings.model_folders import read_model_cells
 
-_SMALL = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
+_SMALL_FILES = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
 _BY_HAND = "; add its row of the table by hand"
 # The metrics of the published rankings, by preference; a task without them gets lm-eval's first.
-_PREFERRED = ("acc_norm", "acc", "bits_per_byte")
+_PREFERRED_METRICS = ("acc_norm", "acc", "bits_per_byte")
 
 
 def look_up_row(table: str, name: str, families: set[str]) -> dict[str, str]:
@@ -30,7 +30,9 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     from workflow_scripts.hub.hub_api import download, open_listing, require_complete
 
     print(
-        plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
+        clean_line(f"Looking up the model {name} on {constants.ENDPOINT}."),
+        file=sys.stderr,
+        flush=True,
     )
     with (
         tempfile.TemporaryDirectory(prefix="chorus-look-up-") as temporary,
@@ -40,8 +42,8 @@ def look_up_model(name: str, families: set[str]) -> dict[str, str]:
         require_complete(listing)
         info = listing.info
         if info.safetensors is None:
-            raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
-        download(listing, _SMALL & listing.files.keys(), folder)
+            raise UserError(f"The hub does not list the number of parameters of {name}{_BY_HAND}.")
+        download(listing, _SMALL_FILES & listing.files.keys(), folder)
         is_derived = bool((info.card_data or {}).get("base_model"))
         cells = read_model_cells(folder, name, families, is_derived)
     licence = (listing.licence or "").replace('"', "").strip() or "not stated"
@@ -67,7 +69,7 @@ def look_up_task(name: str) -> dict[str, str]:
         "harness": "lm_eval",
         "harness_task": name,
         "dataset": dataset,
-        "metric": next((metric for metric in _PREFERRED if metric in metrics), metrics[0]),
+        "metric": next((metric for metric in _PREFERRED_METRICS if metric in metrics), metrics[0]),
         "filter": next(iter(filters), "none"),
         "training": "yes" if task.get("training_split") else "no",
         "category": "Other",

@@ -10,14 +10,14 @@ from workflow_scripts.bridge.gpus import has_gpu
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.hub.adapters import merge_adapters
-from workflow_scripts.hub.chunk import build_chunked_config
+from workflow_scripts.hub.build_chunked import build_chunked_config
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
-from workflow_scripts.hub.served import AS_SERVED, OFFLINE, load_served
-from workflow_scripts.planning.memory import BYTES, get_free_memory, has_fast_bfloat16
+from workflow_scripts.hub.served import AS_SERVED, SAFE_LOADING, load_served
+from workflow_scripts.planning.memory import BYTES_PER_PARAMETER, has_fast_bfloat16
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
-_AMPERE = (8, 0)
-_SHARE_OF_WEIGHTS = 0.85  # of one GPU's memory; larger weights are spread over several GPUs
+_AMPERE = (8, 0)  # the first compute capability with bfloat16
+_MAX_WEIGHT_FRACTION = 0.85  # of one GPU's free memory; larger weights are spread over several GPUs
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def load_model(
 
     `chunking` are the config keys of a chunked model: its layers then run in that plan.
     `base` is the manifest of a base model, to which the weights are added as deltas.
-    `dtype` may also be auto, or 8bit or 4bit (weights quantised by bitsandbytes).
+    `dtype` is a torch dtype's name, auto, or 8bit or 4bit (weights quantised by bitsandbytes).
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -58,7 +58,8 @@ def load_model(
     # and shapes differ from batch to batch.
     os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
     disable_progress_bar()  # logs are files
-    manifest, folder = read_manifest(manifest_path), manifest_path.parent
+    manifest = read_manifest(manifest_path)
+    folder = manifest_path.parent
     require_unchanged(folder, manifest)
     threads = torch.get_num_threads()
     tokenizer = load_tokenizer(manifest_path)
@@ -68,7 +69,7 @@ def load_model(
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
-    options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
+    options: dict[str, Any] = {} if base else _spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
         options["config"], _ = build_chunked_config(folder, manifest.repository, chunking)
     try:
@@ -79,7 +80,7 @@ def load_model(
             dtype=torch.float32 if base else getattr(torch, "float16" if is_quantized else dtype),
             attn_implementation=choose_attention(attention, manifest.architecture, dtype),
             use_safetensors=True,
-            **OFFLINE,
+            **SAFE_LOADING,
             **options,
         )
     except (OSError, ValueError, ImportError) as error:
@@ -92,9 +93,9 @@ def load_model(
     if not (is_quantized or hasattr(model, "hf_device_map")):
         model.to(device)
     model.eval()
-    ran = model.config._attn_implementation
-    print(f"{manifest.repository} in {dtype} on {device}, attention {ran}.", flush=True)
-    return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
+    used_attention = model.config._attn_implementation
+    print(f"{manifest.repository} in {dtype} on {device}, attention {used_attention}.", flush=True)
+    return LoadedModel(model, tokenizer, manifest, device, dtype, used_attention, threads)
 
 
 def _add_base(delta: Any, manifest: Manifest, base: LoadedModel, dtype: Any) -> Manifest:
@@ -105,7 +106,8 @@ def _add_base(delta: Any, manifest: Manifest, base: LoadedModel, dtype: Any) -> 
     """
     import torch
 
-    deltas, weights = dict(delta.named_parameters()), dict(base.model.named_parameters())
+    deltas = dict(delta.named_parameters())
+    weights = dict(base.model.named_parameters())
     if {name: part.shape for name, part in deltas.items()} != {
         name: weight.shape for name, weight in weights.items()
     }:
@@ -130,7 +132,7 @@ def load_tokenizer(manifest_path: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(manifest_path.parent, **OFFLINE)
+        return AutoTokenizer.from_pretrained(manifest_path.parent, **SAFE_LOADING)
     except (OSError, ValueError) as error:
         name = read_manifest(manifest_path).repository
         raise UserError(f"The tokenizer of {name} cannot be loaded: {error}") from error
@@ -148,23 +150,33 @@ def _quantize(dtype: str, device: str) -> dict[str, Any]:
     return {"quantization_config": config, "device_map": {"": device}}
 
 
-def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
-    """Build the options that spread layers over a job's GPUs, if it has several and one is too small.
+def _spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
+    """Build the options that spread layers over a job's GPUs, if it has several and the first is too small.
 
     No layer is offloaded to the CPU or disk, which would take a day for an hour of GPU work.
     """
     import torch
 
-    cards = range(torch.cuda.device_count() if device == "cuda" and dtype not in QUANTIZED else 0)
-    memory = {card: get_free_memory(f"cuda:{card}") for card in cards}
-    needed = (manifest.parameters or 0) * BYTES.get(dtype, 0)
-    if len(cards) < 2 or memory[0] is None or needed <= _SHARE_OF_WEIGHTS * memory[0]:
+    if device != "cuda" or dtype in QUANTIZED or torch.cuda.device_count() < 2:
         return {}
-    return {"device_map": "balanced", "max_memory": memory}
+    gpus = range(torch.cuda.device_count())
+    free = {gpu: _get_free_memory(gpu) for gpu in gpus}
+    needed = (manifest.parameters or 0) * BYTES_PER_PARAMETER[dtype]
+    if needed <= _MAX_WEIGHT_FRACTION * free[0]:
+        return {}
+    return {"device_map": "balanced", "max_memory": free}
+
+
+def _get_free_memory(gpu: int) -> int:
+    """Return the free bytes of a GPU, including PyTorch's reserved but unused memory."""
+    import torch
+
+    unused = torch.cuda.memory_reserved(gpu) - torch.cuda.memory_allocated(gpu)
+    return torch.cuda.mem_get_info(gpu)[0] + unused
 
 
 def choose_device(setting: str) -> str:
-    """Choose the device; a job with a GPU never falls back to the CPU, which would exceed its time limit."""
+    """Choose cpu or cuda; a job with a GPU never falls back to the CPU, which would exceed its time limit."""
     import torch
 
     if setting != "cpu" and torch.cuda.is_available():
@@ -175,9 +187,9 @@ def choose_device(setting: str) -> str:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA raises AssertionError
         raise HardwareError(
-            f"compute.device is {setting!r} and this job is to have a GPU, but PyTorch sees none on"
-            f" {socket.gethostname()} ({error}). Another machine may have one that works; with"
-            " compute.device 'cpu' no job asks for one."
+            f"compute.device is {setting!r} and this job has a GPU assigned, but PyTorch finds none on"
+            f" {socket.gethostname()} ({error}). The GPU of another machine may work; with"
+            " compute.device 'cpu' no job requests one."
         ) from None
     return "cuda"
 

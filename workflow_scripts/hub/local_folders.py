@@ -8,8 +8,8 @@ from huggingface_hub import ModelCard
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import Manifest, read_model_metadata, seal
-from workflow_scripts.settings.folders import list_model_files
+from workflow_scripts.hub.manifest import Manifest, read_model_metadata, write_manifest
+from workflow_scripts.settings.model_folders import list_model_files
 
 
 def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest:
@@ -18,7 +18,7 @@ def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest
     shutil.rmtree(target, ignore_errors=True)
     for file in files:
         link_or_copy(folder / file, target / file)
-    return seal(
+    return write_manifest(
         target,
         kind="model",
         source="local",

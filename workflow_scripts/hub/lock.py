@@ -63,20 +63,21 @@ def main(manifests: list[Path], lock: str) -> None:
 
     if not manifests:
         raise UserError(
-            "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
+            "There is nothing to lock: this config fetches nothing from the hub. Pass one that does,"
             " for instance `snakemake lock_hub --configfile config/paper.yaml`."
         )
     write_lock(Path(lock), map(read_manifest, manifests))
 
 
 def find_lock_conflicts(lock: Path, hub: Path) -> Iterator[str]:
-    """Describe each manifest of the hub folder that is of another commit than the locked one."""
+    """Describe each manifest of the hub folder whose commit is not the locked one."""
     for (kind, repository), commit in read_lock(lock).items():
         path = hub / f"{kind}s" / repository / "manifest.json"
         if path.is_file() and (read_json(path) or {}).get("commit") != commit:
             yield (
-                f"{path} is not of the commit {commit} that {lock} says: delete this file to fetch that commit and"
-                " make again what depends on it, or delete the row, and the target lock_hub locks what is there."
+                f"{path} is not of the commit {commit} that {lock} has: delete this file to fetch that commit and"
+                " rerun the jobs that depend on it, or delete the row and run `snakemake lock_hub` to lock the"
+                " commit of this file."
             )
 
 

@@ -1,4 +1,4 @@
-"""The manifest of a model or dataset in the hub folder, written after all files that it lists.
+"""Write and read the manifest of a model or dataset in the hub folder, written after all files that it lists.
 
     <hub>/models/<organisation>/<name>/manifest.json
     <hub>/datasets/<organisation>/<name>/manifest.json
@@ -24,7 +24,7 @@ from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.core.model_files import (
     MANIFEST,
     count_header_parameters,
-    is_plain,
+    is_content_file,
     read_json_object,
 )
 from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
@@ -66,27 +66,31 @@ class Manifest(StrictModel):
         return hash_json(weights)
 
 
-def list_names(folder: Path) -> list[str]:
+def list_file_names(folder: Path) -> list[str]:
     """List every file below `folder` except hidden ones and the manifest, in a fixed order."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return list(filter(is_plain, (path.relative_to(folder).as_posix() for path in files)))
+    names = [path.relative_to(folder).as_posix() for path in files]
+    return [name for name in names if is_content_file(name)]
 
 
-def list_files(folder: Path, names: Iterable[str] | None = None) -> tuple[HubFile, ...]:
-    """Hash the files of these names, or all of `list_names`."""
+def hash_files(folder: Path, names: Iterable[str] | None = None) -> tuple[HubFile, ...]:
+    """Hash the files of these names, or all of `list_file_names`."""
     return tuple(
         HubFile(path=name, size=(folder / name).stat().st_size, sha256=hash_file(folder / name))
-        for name in names or list_names(folder)
+        for name in names or list_file_names(folder)
     )
 
 
-def seal(
-    folder: Path, files: Iterable[HubFile] | None = None, name: str = MANIFEST, **facts: Any
+def write_manifest(
+    folder: Path, files: Iterable[HubFile] | None = None, name: str = MANIFEST, **fields: Any
 ) -> Manifest:
-    """Write the manifest; if `facts` has no commit, a digest of the files replaces it."""
-    files = list_files(folder) if files is None else tuple(files)
-    facts = {"commit": hash_json([file.model_dump() for file in files])[:40]} | facts
-    manifest = Manifest(files=files, **facts)
+    """Write the manifest and return it; `files` are by default all in the folder.
+
+    If `fields` has no commit, a digest of the files replaces it.
+    """
+    files = hash_files(folder) if files is None else tuple(files)
+    digest = hash_json([file.model_dump() for file in files])
+    manifest = Manifest(files=files, **{"commit": digest[:40]} | fields)
     write_json(folder / name, manifest.model_dump(mode="json"))
     return manifest
 
@@ -103,27 +107,31 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
     Files of a local folder must not be newer than the manifest: for example, the next save of a
     training run writes into a file that the hub folder links to.
     """
-    sealed = (folder / MANIFEST).stat().st_mtime_ns
+    written = (folder / MANIFEST).stat().st_mtime_ns
     for file in manifest.files:
         path = folder / file.path
         if not path.is_file() or path.stat().st_size != file.size:
-            raise UserError(f"{path} is missing or has not the {file.size} bytes of its manifest.")
-        if manifest.source == LOCAL and path.stat().st_mtime_ns > sealed:
             raise UserError(
-                f"{path} was written again after it was taken from its folder; start Snakemake again, which"
-                " takes it anew."
+                f"{path} is missing or does not have the {file.size} bytes of its manifest."
+            )
+        if manifest.source == LOCAL and path.stat().st_mtime_ns > written:
+            raise UserError(
+                f"{path} was written again after it was imported from its folder; start Snakemake again to"
+                " import it again."
             )
 
 
-def verify(folder: Path, manifest: Manifest) -> list[str]:
-    """Describe each file that is missing or differs from the manifest; reads all contents."""
-    return list(
-        filter(None, (describe_alteration(folder / f.path, f.sha256) for f in manifest.files))
-    )
+def describe_damage(folder: Path, manifest: Manifest) -> list[str]:
+    """Describe each file that is missing or has another checksum than in the manifest; this reads all files."""
+    problems = (describe_alteration(folder / file.path, file.sha256) for file in manifest.files)
+    return [problem for problem in problems if problem]
 
 
 def read_model_metadata(folder: Path) -> dict[str, Any]:
-    """Read parameters and architecture from a model's files: the hub also counts weights that are not fetched."""
+    """Read the fields parameters and architecture from a model's files.
+
+    The hub's number of parameters also counts weights that are not fetched.
+    """
     config = read_json_object(folder / "config.json")
     return {
         "parameters": sum(map(count_header_parameters, folder.glob("*.safetensors"))),

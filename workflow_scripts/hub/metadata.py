@@ -16,8 +16,8 @@ from workflow_scripts.core.files import read_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, open_listing
 from workflow_scripts.hub.lock import find_locked_commit
-from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
-from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
+from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, write_manifest
+from workflow_scripts.settings.leaderboard_submissions import MAX_SMALL_BYTES, MAX_SMALL_FILES
 
 METADATA = "metadata.json"
 
@@ -31,10 +31,10 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
             if not path.endswith(".safetensors")
         }
         size = sum(small.values())
-        if len(small) > MOST_SMALL_FILES or size > MOST_SMALL_BYTES:
+        if len(small) > MAX_SMALL_FILES or size > MAX_SMALL_BYTES:
             raise UserError(
                 f"{repository} has {len(small):,} small files of {size:,} bytes; expected at most"
-                f" {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
+                f" {MAX_SMALL_FILES:,} of {MAX_SMALL_BYTES:,}."
             )
         files = download(listing, small, folder)
     weights = [
@@ -42,7 +42,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
         for path, file in listing.files.items()
         if path not in small and file.lfs
     ]
-    return seal(
+    return write_manifest(
         folder,
         (*files, *weights),
         METADATA,
@@ -57,8 +57,8 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
 
 def read_metadata(path: Path) -> Manifest:
     """Read the fetched metadata or a manifest; raise the error that `main` wrote in its place."""
-    if note := (read_json(path) or {}).get("broken"):
-        raise UserError(note["reason"])
+    if failure := (read_json(path) or {}).get("broken"):
+        raise UserError(failure["reason"])
     return read_manifest(path)
 
 
@@ -70,7 +70,7 @@ def main(
     revision: str | None,
     lock: str | None,
 ) -> None:
-    """Fetch the metadata, or write the error in their place, so that one submission does not stop the others.
+    """Fetch the metadata, or write the error in its place, so that one submission does not stop the others.
 
     Hardware errors are raised.
     """

@@ -26,7 +26,8 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     """
     import datasets
 
-    original, cache = datasets.load.dataset_module_factory, datasets.config.HF_DATASETS_CACHE
+    find_module = datasets.load.dataset_module_factory
+    cache = datasets.config.HF_DATASETS_CACHE
     manifests: dict[str, Manifest] = {}
     modules: dict[str, Any] = {}
 
@@ -35,11 +36,11 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         if not file.is_file():
             raise UserError(
                 f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch (or,"
-                " in the miniature world, build_world) brings it when a task of the config names it."
+                " in the miniature world, build_world) adds it when a task of the config names it."
             )
         manifest = manifests[path] = read_manifest(file)
         key = str((path, sorted(options.items())))
-        module = modules.get(key) or original(str(file.parent), **options)
+        module = modules.get(key) or find_module(str(file.parent), **options)
         modules[key] = module
         # `datasets` modifies the builder's arguments, so they are copied.
         return replace(module, hash=manifest.commit, builder_kwargs=dict(module.builder_kwargs))
@@ -50,7 +51,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         try:
             yield manifests
         finally:
-            datasets.load.dataset_module_factory = original
+            datasets.load.dataset_module_factory = find_module
             datasets.config.HF_DATASETS_CACHE = cache
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
-    code_commit,
-    host,
+    describe_host,
+    format_current_time,
     list_package_versions,
-    now,
-    peak_memory_mb,
+    measure_peak_memory_mb,
+    read_code_commit,
 )
 from workflow_scripts.core.records import Cost, ModelFacts, Provenance, RunMetadata
 from workflow_scripts.hub.load import LoadedModel
@@ -18,45 +18,50 @@ from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.settings.job_params import JobParams
 
 
-class Recording:
-    """Start time and commit of a measurement, taken at its start: the checkout may change during a long job."""
+class RunTracker:
+    """Build the fields that describe a run.
+
+    Create it when the run starts, because the checkout may change during a long job.
+    """
 
     def __init__(self):
-        self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
+        self._started = format_current_time()
+        self._clock = time.monotonic()
+        self._commit = read_code_commit()
 
-    def parts(
-        self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
+    def build_fields(
+        self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str]
     ) -> dict[str, Any]:
-        """Build the shared fields of a record at the end of a measurement."""
+        """Build the fields that all records share, at the end of a run; `tokens` counts all forward passes."""
         return {
             "request": request.to_params(),
-            "model": model_facts(loaded.manifest),
+            "model": build_model_facts(loaded.manifest),
             "cost": Cost(tokens=tokens, device=loaded.device),
-            "provenance": self.provenance(request),
-            "volatile": self.volatile(loaded.device, devices),
+            "provenance": self.build_provenance(request),
+            "volatile": self.build_run_metadata(loaded.device, devices),
         }
 
-    def provenance(self, request: JobParams) -> Provenance:
+    def build_provenance(self, request: JobParams) -> Provenance:
         return Provenance(
             code_commit=self._commit,
             settings_sha256=request.sha256,
             packages=list_package_versions(),
         )
 
-    def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
+    def build_run_metadata(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
         """Build the fields that differ between runs; `devices` are those on which times were measured."""
         return RunMetadata(
             started=self._started,
-            finished=now(),
+            finished=format_current_time(),
             seconds=round(time.monotonic() - self._clock, 3),
-            host=host(),
-            peak_memory_mb=peak_memory_mb(),
+            host=describe_host(),
+            peak_memory_mb=measure_peak_memory_mb(),
             peak_gpu_memory_mb=measure_peak_gpu_memory_mb() if device == "cuda" else None,
             devices=tuple(devices),
         )
 
 
-def model_facts(manifest: Manifest) -> ModelFacts:
+def build_model_facts(manifest: Manifest) -> ModelFacts:
     checkpoint = CheckpointId.parse(manifest.repository)
     return ModelFacts(
         id=manifest.repository,

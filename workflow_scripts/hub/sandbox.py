@@ -13,7 +13,7 @@ from typing import Any
 
 from workflow_scripts.core.clean_text import shorten_text
 
-SECONDS, MEGABYTES = 60, 4_000
+MAX_SECONDS, MAX_MEGABYTES = 60, 4_000
 
 
 class SandboxError(Exception):
@@ -23,8 +23,8 @@ class SandboxError(Exception):
 def run_sandboxed(
     function: Callable[..., Any],
     *arguments: Any,
-    seconds: int = SECONDS,
-    megabytes: int = MEGABYTES,
+    seconds: int = MAX_SECONDS,
+    megabytes: int = MAX_MEGABYTES,
 ) -> Any:
     """Run the function in a subprocess and return its result, converted to JSON and back."""
     context = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-"""Models that run on a server: only their tokenizer and configuration files are used."""
+"""Prepare and load models that run on a server: only their tokenizer and configuration files are used."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,19 +8,20 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import seal
+from workflow_scripts.hub.manifest import write_manifest
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.settings.served import Served
 
-OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-AS_SERVED = "as served"  # dtype and attention, which the API does not name
+# Arguments of from_pretrained.
+SAFE_LOADING = {"local_files_only": True, "trust_remote_code": False}
+AS_SERVED = "as served"  # stands for dtype and attention, which the API does not report
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A placeholder for a model in memory."""
+    """A model behind an API: its server, and the attributes that the harness reads from a model in memory."""
 
-    facts: Served
+    server: Served
     config: Any
     generation_config: Any
     device: Any
@@ -30,33 +31,33 @@ def main(source: Path, manifest: Path, org: str, name: str, served: dict[str, An
     """Write the manifest of a served model into the folder of its tokenizer and configuration."""
     folder, model = manifest.parent, f"{org}/{name}"
     server = Served.model_validate(served | {"name": served["name"] or model})
-    described = read_metadata(source)
+    metadata = read_metadata(source)
     rmtree(folder, ignore_errors=True)
-    for file in described.files:
+    for file in metadata.files:
         if not file.path.endswith(".safetensors"):
             link_or_copy(source.parent / file.path, folder / file.path)
-    seal(
+    write_manifest(
         folder,
-        **described.model_dump(include={"kind", "licence", "parameters", "architecture"}),
+        **metadata.model_dump(include={"kind", "licence", "parameters", "architecture"}),
         source="served",
         repository=model,
         revision=None,
-        commit=hash_json([described.commit, server.model_dump()])[:40],
+        commit=hash_json([metadata.commit, server.model_dump()])[:40],
         served=server,
     )
 
 
 def load_served(folder: Path, served: Served) -> ServedModel:
-    """Load the placeholder of a served model."""
+    """Load the configurations of a served model, which replace the model in memory."""
     import torch
     from transformers import AutoConfig, GenerationConfig
 
-    config = AutoConfig.from_pretrained(folder, **OFFLINE)
-    # The context of a server includes the last token, which we do not read, and one generated token.
+    config = AutoConfig.from_pretrained(folder, **SAFE_LOADING)
+    # The server counts two more tokens: the last one, whose logits are not used here, and a generated one.
     if hasattr(config, "max_position_embeddings"):
         config.max_position_embeddings -= 2
-    has_own = (folder / "generation_config.json").is_file()
-    generation = GenerationConfig.from_pretrained(folder) if has_own else GenerationConfig()
+    has_config = (folder / "generation_config.json").is_file()
+    generation = GenerationConfig.from_pretrained(folder) if has_config else GenerationConfig()
     return ServedModel(served, config, generation, torch.device("cpu"))
 
 

@@ -13,22 +13,22 @@ from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.metadata import read_metadata
-from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
-from workflow_scripts.hub.served import OFFLINE
+from workflow_scripts.hub.sandbox import MAX_SECONDS, SandboxError, run_sandboxed
+from workflow_scripts.hub.served import SAFE_LOADING
 from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
-    BYTES_OF_A_PARAMETER,
-    Request,
+    MAX_BYTES_PER_PARAMETER,
+    LeaderboardRequest,
 )
 
-_ADAPTER = "adapter_config.json"
-_OTHER_BYTES = 100_000_000  # allowance for weight files beyond their parameters
+_ADAPTER_CONFIG = "adapter_config.json"
+_EXTRA_WEIGHT_BYTES = 100_000_000  # allowed in weight files beyond the parameters
 Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Rules:
+class SubmissionRules:
     """The config's requirements for every submitted model."""
 
     memory_mb: int
@@ -36,19 +36,19 @@ class Rules:
     on_gpu: bool = True
 
 
-def check(
-    submissions: dict[str, dict[str, Any]], rules: Rules, seconds: int = SECONDS
+def check_submissions(
+    submissions: dict[str, dict[str, Any]], rules: SubmissionRules, seconds: int = MAX_SECONDS
 ) -> dict[str, Verdict]:
-    """Return the verdict of each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
+    """Return the verdict on each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal, or None.
 
-    A submission has the `request` and, as its `sources`, the metadata of the model and, for a delta, of its base. Each
-    is checked in a subprocess. Of duplicates the first is accepted.
+    A submission has the `request` and, as its `sources`, the metadata files of the model and, for a delta, of its base.
+    Each submission is checked in a subprocess. Of duplicates the first is accepted.
     """
-    _import_libraries()  # before the forks, so that they need not
-    files: dict[tuple, str] = {}
+    _import_libraries()  # once, before the forks
+    accepted: dict[tuple, str] = {}
     verdicts = {}
     for file, submission in submissions.items():
-        request = Request.model_validate(submission["request"])
+        request = LeaderboardRequest.model_validate(submission["request"])
         sources = [Path(source) for source in submission["sources"]]
         verdict: Verdict = {"reason": None}
         try:
@@ -56,16 +56,18 @@ def check(
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
         key = (request.name, verdict.get("commit"), request.precision)
-        if not verdict["reason"] and files.setdefault(key, file) != file:
+        if not verdict["reason"] and accepted.setdefault(key, file) != file:
             verdict["reason"] = (
-                f"it is a duplicate of {files[key]}: the same commit {verdict['commit'][:12]} in"
+                f"it is a duplicate of {accepted[key]}: the same commit {verdict['commit'][:12]} in"
                 f" {request.precision}."
             )
         verdicts[file] = verdict
     return verdicts
 
 
-def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
+def _check_request(
+    request: LeaderboardRequest, sources: list[Path], rules: SubmissionRules
+) -> Verdict:
     verdict: Verdict = {}
     try:
         model, *bases = map(read_metadata, sources)
@@ -83,27 +85,27 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
         if memory_mb > rules.memory_mb:
             raise UserError(
                 f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
-                f" suite.memory_mb plans {rules.memory_mb:,}."
+                f" suite.memory_mb allows {rules.memory_mb:,}."
             )
     except UserError as error:
         verdict["reason"] = shorten_text(str(error))
     return verdict
 
 
-def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
+def _compare_request(request: LeaderboardRequest, model: Manifest, rules: SubmissionRules) -> None:
     """Raise UserError for a request that contradicts the model's repository."""
-    has_adapter = any(file.path == _ADAPTER for file in model.files)
+    has_adapter = any(file.path == _ADAPTER_CONFIG for file in model.files)
     if has_adapter != (request.weight_type == "adapter"):
         has = "holds" if has_adapter else "holds no"
-        raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}.")
+        raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER_CONFIG}.")
     if request.precision in QUANTIZED and not rules.on_gpu:
         raise UserError(
-            f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
-            " has none of (source and compute.device)."
+            f"precision is {request.precision!r}, and bitsandbytes needs a GPU; this config uses none"
+            " (source and compute.device)."
         )
 
 
-def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
+def _check_repository(model: Manifest, folder: Path, rules: SubmissionRules) -> int:
     """Return the parameter count of a repository; raise UserError if it may not be loaded or published."""
     size = sum(file.size for file in model.files if file.path.endswith(".safetensors"))
     if not size:
@@ -112,11 +114,11 @@ def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
             " them."
         )
     if model.licence is None:
-        raise UserError("its card names no licence.")
+        raise UserError("its card has no licence.")
     if model.licence.lower() not in map(str.lower, rules.open_licences):
         raise UserError(f"its licence {model.licence!r} is not among suite.open_licences.")
     parameters = _count_parameters(folder)
-    limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
+    limit = MAX_BYTES_PER_PARAMETER * parameters + _EXTRA_WEIGHT_BYTES
     if size > limit:  # more bytes than the model can load, so they must not fill the disk
         raise UserError(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
@@ -138,8 +140,8 @@ def _count_parameters(folder: Path) -> int:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     try:
-        config = AutoConfig.from_pretrained(folder, **OFFLINE)
-        AutoTokenizer.from_pretrained(folder, **OFFLINE)
+        config = AutoConfig.from_pretrained(folder, **SAFE_LOADING)
+        AutoTokenizer.from_pretrained(folder, **SAFE_LOADING)
         with torch.device("meta"):
             return AutoModelForCausalLM.from_config(config).num_parameters()
     except MemoryError:

@@ -20,7 +20,7 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
 
 
 def read_task_definition(name: str) -> dict[str, Any]:
-    """Read lm-eval's definition of a task without its data."""
+    """Return lm-eval's definition of a task, the keys of its YAML file, without its data."""
     entry = _build_manager([name]).task_index[name]
     if entry.kind.name != "TASK":
         raise UserError(
@@ -30,15 +30,16 @@ def read_task_definition(name: str) -> dict[str, Any]:
 
 
 def _build_manager(names: list[str]) -> Any:
+    """Build lm-eval's task manager with the folders that define these names."""
     from lm_eval.tasks import TaskManager
 
-    definitions = _definitions()
+    definitions = _index_definitions()
     folders = sorted({path.parent for name in names for path in definitions.get(name, ())})
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
         manager = TaskManager()  # some names are generated and not written in a file
     if unknown := [name for name in names if name not in manager.task_index]:
-        raise UserError(f"lm-eval knows no task {name!r}." for name in unknown)
+        raise UserError(f"lm-eval has no task {name!r}." for name in unknown)
     return manager
 
 
@@ -51,7 +52,7 @@ def _compile_templates_once() -> None:
 
 
 @cache
-def _definitions() -> dict[str, list[Path]]:
+def _index_definitions() -> dict[str, list[Path]]:
     """Find the files that define each task, group and tag; cached for the process."""
     import lm_eval.tasks
 
@@ -90,7 +91,7 @@ def build_prompt_and_completion(task, doc: dict) -> tuple[str, str]:
 def build_training_pair(
     task, doc: dict, chat_template: Callable[..., str] | None = None
 ) -> tuple[str, str]:
-    """Build the same pair with the task's description and, if given, the chat template."""
+    """Build the prompt and completion to train on, with the task's description and, if given, the chat template."""
     if task.OUTPUT_TYPE == "loglikelihood_rolling":  # a plain text without a question
         return "", str(task.doc_to_target(doc))
     prompt = task.fewshot_context(

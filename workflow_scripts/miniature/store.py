@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from workflow_scripts.hub.manifest import seal
+from workflow_scripts.hub.manifest import write_manifest
 
 LICENCE = "apache-2.0"
 
@@ -17,4 +17,4 @@ def seal_repository(
     card = f"---\n{yaml.safe_dump(header, sort_keys=False)}---\n\n# {repository}\n\n{text}"
     (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
     facts |= {"source": "miniature", "revision": None, "licence": header["license"]}
-    seal(folder, repository=repository, **facts)
+    write_manifest(folder, repository=repository, **facts)

@@ -12,8 +12,8 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_text, open_atomic_dir, write_json
 from workflow_scripts.core.records import Metric, Record, read_records
-from workflow_scripts.scores.errors import RANGES, strip_filter
 from workflow_scripts.scores.foreign.every_eval_ever import VERSION
+from workflow_scripts.scores.metric_ranges import RANGES, strip_filter
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 

@@ -1,13 +1,12 @@
 """Estimate the memory of models with the constants that planning and loading share, without PyTorch."""
 
 from pathlib import Path
-from typing import Any
 
 MB = 1_000_000
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
+BYTES_PER_PARAMETER = {"float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
 LIBRARIES_MB = 900  # Python, PyTorch and a harness (530 to 830), and Snakemake in a job of Slurm
 # Bytes per trained parameter in float32: the parameter, its gradient and AdamW's two moments.
-OF_TRAINED = 16
+BYTES_PER_TRAINED_PARAMETER = 16
 
 
 def has_fast_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
@@ -19,19 +18,9 @@ def has_fast_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     return "amx_bf16" in text or ("AuthenticAMD" in text and "avx512_bf16" in text)
 
 
-def get_free_memory(device: Any) -> int | None:
-    """Return the free bytes of a GPU, including PyTorch's reserved but unused memory; None for a CPU."""
-    import torch
-
-    if torch.device(device).type != "cuda":
-        return None
-    reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return torch.cuda.mem_get_info(device)[0] + reserved
-
-
-def estimate_submitted_mb(parameters: int, dtype: str, *, is_delta: bool = False) -> int:
+def estimate_submitted_mb(parameters: int, dtype: str, *, is_delta: bool) -> int:
     """Estimate the memory in MB for a model of known size: twice the weights plus 3,000.
 
     A delta and its base model are added in float32.
     """
-    return int(3_000 + 2 * parameters * BYTES["float32" if is_delta else dtype] / MB)
+    return int(3_000 + 2 * parameters * BYTES_PER_PARAMETER["float32" if is_delta else dtype] / MB)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-_HOW = {
+_AGGREGATIONS = {
     "jobs": "sum",
     "gpu_hours": "sum",
     "cpu_hours": "sum",
@@ -31,8 +31,8 @@ def sum_by_rule(jobs: list[dict[str, Any]]) -> pd.DataFrame:
     frame["reserved_gpu_hours"] = frame["minutes"] / 60 * frame["gpus"]
     frame["max_job_hours"] = hours
     frame[["mem_gb", "gpu_gb", "disk_gb"]] = frame[_SIZES] / 1000
-    rules = frame.groupby("rule", sort=False).agg(_HOW)
-    rules.loc["all"] = rules.agg(_HOW)
+    rules = frame.groupby("rule", sort=False).agg(_AGGREGATIONS)
+    rules.loc["all"] = rules.agg(_AGGREGATIONS)
     return rules.astype({"jobs": int})
 
 
@@ -47,18 +47,18 @@ def format_plan(
 ) -> str:
     """Format the table as text, with warnings about jobs that exceed a time or memory limit."""
     times = table.filter(like="hours").map(_format_hours)
-    shown = table.round(2).astype(object).assign(**times)
-    lines = [shown.rename(columns=lambda name: name.replace("hours", "time")).to_string(), ""]
+    cells = table.round(2).astype(object).assign(**times)
+    lines = [cells.rename(columns=lambda name: name.replace("hours", "time")).to_string(), ""]
     rules = table.drop(index="all")
     max_job_hours = cluster["max_job_hours"]
-    if late := ", ".join(rules.index[rules["max_job_hours"] > max_job_hours]):
+    if slow_rules := ", ".join(rules.index[rules["max_job_hours"] > max_job_hours]):
         lines.append(
-            f"Expected to take longer than cluster.max_job_hours ({max_job_hours}): {late}."
+            f"Expected to take longer than cluster.max_job_hours ({max_job_hours}): {slow_rules}."
             " Jobs resume when they are tried again; cluster.tasks_per_job makes them shorter."
         )
-    if large := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):
+    if large_rules := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):
         lines.append(
-            f"Expected to need more than the {gpu_gb} GB of {cluster['gpu']}: {large}. Take larger GPUs."
+            f"Expected to need more than the {gpu_gb} GB of {cluster['gpu']}: {large_rules}. Take larger GPUs."
         )
     if unchecked:
         lines.append(

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.core.clean_text import (
+    clean_line,
     clean_lines,
     escape_latex,
     escape_markdown,
-    plain,
     unescape_csv,
 )
 from workflow_scripts.core.files import write_text
@@ -95,7 +95,7 @@ def write_table(
         disable_numparse=True,
         colalign=["right" if is_right else "left" for is_right in right],
     )
-    write_text(markdown, f"# {plain(title)}\n\n{clean_lines(note)}\n\n{text}\n")
+    write_text(markdown, f"# {clean_line(title)}\n\n{clean_lines(note)}\n\n{text}\n")
     # A longtable, since a grid of models and tasks may exceed one page.
     text = _escape(strings, escape_latex).to_latex(
         index=False,

@@ -1,4 +1,4 @@
-"""The columns of tidy scores, one row per number."""
+"""Define the columns of tidy scores, one row per number."""
 
 from typing import Any
 

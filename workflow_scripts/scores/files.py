@@ -10,14 +10,14 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_path
 
 
-def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
+def read_external_csv(path: Path, expected: str, **options: Any) -> pd.DataFrame:
     """Read a CSV file with pandas; raise UserError if it has no rows."""
     try:
-        table = pd.read_csv(path, **how)
+        table = pd.read_csv(path, **options)
     except (OSError, ValueError) as error:  # also pandas' errors and undecodable bytes
         raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
     if table.empty:
-        raise UserError(f"{path} has no line below its header; expected {expected}.")
+        raise UserError(f"{path} has no rows; expected {expected}.")
     return table
 
 

@@ -17,8 +17,8 @@ from pydantic import (
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import check_range, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.files import read_external_csv
+from workflow_scripts.scores.metric_ranges import check_range, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     METRICS,
@@ -28,9 +28,9 @@ from workflow_scripts.scores.published_leaderboard import (
 )
 from workflow_scripts.settings.harmony import Protocol
 
-MEASURED = ("harmony", "corpora")  # the studies in results/scores.csv that rankings use
-BITS = "bits_per_byte"  # the metric of plain texts
-_CELL = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
+_RANKED_STUDIES = ("harmony", "corpora")  # the studies that are imported from results/scores.csv
+BITS_PER_BYTE = "bits_per_byte"  # the metric of texts, which are in no table of tasks
+_UNIQUE_COLUMNS = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
 
 
 class ImportedRow(Condition):
@@ -57,8 +57,7 @@ class ImportedRow(Condition):
         """Check the score against the task and its metric."""
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
-        # Plain texts are not in the table of tasks.
-        if self.task not in metrics and self.metric != BITS:
+        if self.task not in metrics and self.metric != BITS_PER_BYTE:
             hint = format_suggestion(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
         if self.protocol not in protocols:
@@ -71,13 +70,13 @@ class ImportedRow(Condition):
 
 
 def read_all_imported(
-    paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
+    paths: Sequence[Path], metrics: Mapping[str, str], reserved: set[str]
 ) -> list[pd.DataFrame]:
-    """Read the scores of each file; `taken` are names of studies that no file may have."""
-    names = [*taken, *(path.stem for path in paths)]
+    """Read the scores of each file; `reserved` are names of studies that no file may have."""
+    names = [*reserved, *(path.stem for path in paths)]
     for path in paths:
         if names.count(path.stem) > 1:
-            raise UserError(f"{path}: other scores go by the name {path.stem!r}; rename the file.")
+            raise UserError(f"{path}: other scores have the name {path.stem!r}; rename the file.")
     return [read_imported(path, metrics) for path in paths]
 
 
@@ -94,7 +93,7 @@ def read_imported(
     if set(LEADING_COLUMNS) <= set(frame):
         frame = _melt_leaderboard(path, metrics)
     if "study" in frame:  # results/scores.csv of another run
-        frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
+        frame = frame[frame["study"].isin(_RANKED_STUDIES)].drop(columns="study")
     required = {"model", "task", "protocol", "metric", "value"}
     wrong = (required - set(frame)) | (set(frame) - set(ImportedRow.model_fields))
     if wrong:
@@ -103,9 +102,9 @@ def read_imported(
     frame = _select_reported(frame, metrics)
     rows = _check_rows(path, frame, {"metrics": metrics, "protocols": protocols})
     scores = pd.DataFrame(rows, frame.index, list(COLUMNS))
-    repeated = scores.index[scores.duplicated(_CELL)]
+    repeated = scores.index[scores.duplicated(_UNIQUE_COLUMNS)]
     if len(repeated):
-        raise UserError(f"{path}, line {repeated[0]}: this score stands here a second time.")
+        raise UserError(f"{path}, line {repeated[0]}: this score is listed twice.")
     scores = scores.reset_index(drop=True).assign(study=path.stem)
     return replace_zero_stderr(scores.astype(COLUMNS))
 

@@ -6,26 +6,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.core.records import Metric
-from workflow_scripts.scores.errors import TOLERANCE, strip_filter
+from workflow_scripts.core.records import Score
+from workflow_scripts.scores.metric_ranges import TOLERANCE, strip_filter
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
-_ROW = ["study", "protocol", "model", "variant", "dtype", "commit"]
-COLUMNS = dict.fromkeys((*_ROW, "task", "metric"), "string") | {
+_SCORE_KEY = ["study", "protocol", "model", "variant", "dtype", "commit"]
+_COLUMNS = dict.fromkeys((*_SCORE_KEY, "task", "metric"), "string") | {
     "own": "float64",
     "shared": "object",
 }
 
 
 def list_influences(
-    fields: Mapping[str, Any], metrics: Iterable[Metric], items: pd.DataFrame
+    fields: Mapping[str, Any], metrics: Iterable[Score], items: pd.DataFrame
 ) -> Iterator[dict[str, Any]]:
     """Compute the influence of items on each whole-task score that is a mean over them or Matthews' coefficient.
 
     `fields` has the columns that the scores share. A row adds the influence of each cluster of items, and the variance
     that these items do not show.
     """
-    row = {name: fields[name] or "" for name in [*_ROW, "task"]}
+    row = {name: fields[name] or "" for name in [*_SCORE_KEY, "task"]}
     for metric in metrics:
         if len(items) and metric.subset is None and metric.condition is None:
             influences = compute_influences(items, metric)
@@ -34,32 +34,32 @@ def list_influences(
                 yield row | {"metric": metric.name, "by_cluster": by_cluster, "hidden": hidden}
 
 
-def item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def compute_item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """Compute a row of errors for each score.
 
     All models and protocols of one task and metric, measured or imported, share one covariance, as they answer
     the same items. Training runs of a cell with several seeds are averaged, as their scores are.
     """
-    tables = [pd.DataFrame(columns=list(COLUMNS))]
-    rows = pd.DataFrame(influences, columns=[*_ROW, "task", "metric", "by_cluster", "hidden"])
+    tables = [pd.DataFrame(columns=list(_COLUMNS))]
+    rows = pd.DataFrame(influences, columns=[*_SCORE_KEY, "task", "metric", "by_cluster", "hidden"])
     for (task, metric), group in rows.groupby(["task", "metric"]):
-        scores = [group[name] for name in _ROW]
+        scores = [group[name] for name in _SCORE_KEY]
         by_cluster = pd.concat(list(group["by_cluster"]), axis=1).fillna(0.0).T
         by_cluster = by_cluster.set_axis(group.index).groupby(scores).mean()
         hidden = group["hidden"].astype(float).groupby(scores).mean()
         errors = build_measured_errors(by_cluster.to_numpy(), hidden.to_numpy())
         table = hidden.index.to_frame(index=False).assign(task=task, metric=metric)
         tables.append(table.assign(own=errors.own, shared=list(errors.shared)))
-    return pd.concat(tables, ignore_index=True).astype(COLUMNS)
+    return pd.concat(tables, ignore_index=True).astype(_COLUMNS)
 
 
-def compute_influences(items: pd.DataFrame, metric: Metric) -> tuple[pd.Series, float] | None:
+def compute_influences(items: pd.DataFrame, metric: Score) -> tuple[pd.Series, float] | None:
     """Compute the influence of item clusters on a score, and the variance that these items do not show.
 
-    Return None for metrics that are no mean over items, such as perplexity.
+    Return None for a metric that is neither a mean over items nor Matthews' coefficient, such as perplexity.
     """
     if strip_filter(metric.name) == "mcc":
-        value, influence, least = compute_matthews(items["gold"], items["prediction"])
+        value, influences, min_variance = compute_matthews(items["gold"], items["prediction"])
     else:
         name = metric.name.removesuffix("_macro")
         values = np.array([dict(scores).get(name, np.nan) for scores in items["scores"]], float)
@@ -68,38 +68,42 @@ def compute_influences(items: pd.DataFrame, metric: Metric) -> tuple[pd.Series, 
             sizes = items.groupby("subset")["item"].transform("size").to_numpy(float)
             weights = 1 / sizes / items["subset"].nunique()
         value = float(weights @ values)
-        influence, least = weights * (values - value), compute_least_variance(value, len(values))
+        influences = weights * (values - value)
+        min_variance = compute_min_variance(value, len(values))
     if not abs(value - metric.value) < TOLERANCE:
         return None
     # Without clusters, the members of a task group, such as subjects, are the clusters.
     clusters = items["cluster"].fillna(items["subset"]).fillna(items["item"])
-    by_cluster = pd.Series(influence).groupby(clusters.to_numpy(), sort=False).sum()
-    # Shortfall of the items' variance from the least variance: 0 unless nearly all items are alike.
-    return by_cluster, max(0.0, least - float((influence**2).sum()))
+    by_cluster = pd.Series(influences).groupby(clusters.to_numpy(), sort=False).sum()
+    # How far the items' variance is below the minimum: 0 unless nearly all answers are correct, or nearly all wrong.
+    return by_cluster, max(0.0, min_variance - float((influences**2).sum()))
 
 
-def compute_least_variance(share: float, n: int) -> float:
-    """Compute the variance of a fraction after adding two correct and two wrong answers, so that it is above 0."""
-    if not 0 <= share <= 1:
+def compute_min_variance(accuracy: float, n: int) -> float:
+    """Compute the variance of an accuracy after adding two correct and two wrong answers, so that it is above 0."""
+    if not 0 <= accuracy <= 1:
         return 0.0
-    p = (share * n + 2) / (n + 4)
+    p = (accuracy * n + 2) / (n + 4)
     return p * (1 - p) / (n + 4)
 
 
 def compute_matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
-    """Compute Matthews' coefficient, the influence of each item, and the least variance after the same addition.
+    """Compute Matthews' coefficient, the influence of each item, and the minimum variance.
 
-    The influence of an item is the change of the coefficient if the item is repeated, times n / (n + 1).
+    The influence of an item is the change of the coefficient if the item is repeated, times n / (n + 1). The minimum
+    variance is that after adding four answers, spread evenly over the table of counts.
     """
     labels, codes = np.unique([gold, prediction], return_inverse=True)
-    cells = tuple(codes.reshape(2, -1))
+    pairs = tuple(codes.reshape(2, -1))
     counts = np.zeros((len(labels), len(labels)))
-    np.add.at(counts, cells, 1)
-    influence = _compute_changes(counts)[cells]
+    np.add.at(counts, pairs, 1)
+    influences = _compute_changes(counts)[pairs]
     smoothed = counts + 4 / counts.size
-    changes, shares = _compute_changes(smoothed), smoothed / smoothed.sum()
-    least = (shares * (changes - (shares * changes).sum()) ** 2).sum() * smoothed.sum()
-    return _compute_coefficient(counts), influence - influence.mean(), float(least)
+    changes = _compute_changes(smoothed)
+    fractions = smoothed / smoothed.sum()
+    deviations = changes - (fractions * changes).sum()
+    min_variance = (fractions * deviations**2).sum() * smoothed.sum()
+    return _compute_coefficient(counts), influences - influences.mean(), float(min_variance)
 
 
 def _compute_changes(counts: np.ndarray) -> np.ndarray:
@@ -118,6 +122,6 @@ def _compute_coefficient(counts: np.ndarray) -> float:
 
 
 def get_row_errors(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:
-    """Return the errors of one task and metric, with `columns` as the index of the rows."""
+    """Return the rows of one task and metric as item errors, and `columns` of these rows as their index."""
     index = pd.MultiIndex.from_frame(table[columns])
     return index, ItemErrors(np.stack(table["shared"].to_list()), table["own"].to_numpy(float))

@@ -17,7 +17,7 @@ def merge(
 ) -> pd.DataFrame:
     """Merge the scores of all studies with imported ones; imported files must not have a study's name."""
     own = set(pd.concat(studies)["study"])
-    frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
+    frames = [*studies, *read_all_imported(imported, metrics, reserved=own)]
     # Imported results occur in two studies.
     merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
     return sort_scores(merged)

@@ -1,4 +1,4 @@
-"""Read the panel: reference models with a score on each task, among which other models are placed."""
+"""Read the panel: reference models with a score on each task, among which the ranks of other models are predicted."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import PROTOCOL
 
-MIN_MODELS = 10  # fewest reference models for a placement
+MIN_MODELS = 10  # fewest reference models for a prediction
 TOLERANCE = 1e-9  # far below one item of the largest task
 
 

@@ -46,7 +46,7 @@ METRICS |= {
     "gsm8k": "exact_match,flexible-extract",
 }
 # Acceptable and unacceptable sentences of cola; its Matthews' coefficient depends on both counts.
-COLA = (721, 322)
+COLA_LABEL_COUNTS = (721, 322)
 
 
 def read_wide_scores(path: Path) -> pd.DataFrame:

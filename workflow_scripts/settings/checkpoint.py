@@ -4,17 +4,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    NO_ADAPTERS,
-    NORMAL_INIT,
-    PUBLISHED_LOSS,
-    UNCHANGED,
-    USUAL_AGGREGATION,
-    USUAL_TEMPERATURE,
-    CheckpointId,
-)
-from workflow_scripts.core.plan import (
+from workflow_scripts.core.chunk_plan import (
     DEFAULT_MODE,
     AdapterInit,
     Aggregation,
@@ -22,7 +12,17 @@ from workflow_scripts.core.plan import (
     ChunkPlan,
     DistillationLoss,
     Mode,
-    chunk_plan,
+    build_chunk_plan,
+)
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import (
+    DEFAULT_AGGREGATION,
+    DEFAULT_TEMPERATURE,
+    NO_ADAPTERS,
+    NORMAL_INIT,
+    PUBLISHED_LOSS,
+    UNCHANGED,
+    CheckpointId,
 )
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
@@ -39,8 +39,8 @@ class Checkpoint(Section):
     model: ModelName
     """Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."""
     num_chunks: NonNegative | None = None
-    """k, the chunks that run side by side. Null means 2 in the modes that share a start and an end;
-    elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
+    """k, the number of parallel chunks. Null means 2 in the modes that share a start and an end; in
+    other modes it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
     model."""
     num_layers_per_chunk: NonNegative | None = None
     """m, the layers of one chunk; every mode but prune needs it."""
@@ -53,27 +53,27 @@ class Checkpoint(Section):
     """How the chunks' outputs become one: their mean, the last one, residual (the shared input plus
     what every chunk changed), or mlp (a linear layer and a gated MLP, to be trained)."""
     aggregation_base: AggregationBase = "residual"
-    """What the mlp adds its output to, so that it starts as that; none is the published mlp, which
-    starts as noise."""
+    """What the mlp adds its output to; at the start of training this is the whole aggregation. none
+    is the published mlp, whose output is random at the start."""
     use_adapters: bool = True
     """A small trainable layer before each layer of a chunk."""
     adapter_hidden_size: Count | None = None
     """Width of the adapters; null is the model's own."""
     adapter_init: AdapterInit = Field("identity", exclude_if=lambda init: init == "identity")
-    """What the adapters start as: identity (their second projection is zero) or, as published,
+    """Initialisation of the adapters: identity (their second projection is zero) or, as published,
     normal (both projections are drawn from a normal distribution with the standard deviation of the
-    model's initializer_range, 0.02 as a rule)."""
+    model's initializer_range, usually 0.02)."""
     distillation: bool = False
-    """Train towards the hidden states of the same weights run unchunked."""
+    """Distil from the hidden states of the unchunked model with the same weights."""
     logits_distillation: bool = False
-    """Train towards the logits of the same weights run unchunked."""
-    temperature: float = Field(USUAL_TEMPERATURE, ge=0.01, le=100)
-    """Temperature of the logits' distillation."""
+    """Distil from the logits of the unchunked model with the same weights."""
+    temperature: float = Field(DEFAULT_TEMPERATURE, ge=0.01, le=100)
+    """Temperature of the distillation from logits."""
     distillation_loss: DistillationLoss = Field("own", exclude_if=lambda loss: loss == "own")
-    """How the losses of distillation are taken. own: over the tokens that have a label; of hidden
-    states the mean over those behind the chunks. published: over all tokens, those of prompts and
-    padding too; of hidden states the sum from the input of the first layer behind the chunks to the
-    last, normalised one, divided by the number of all states of the unchunked model."""
+    """How distillation losses are averaged. own: over the tokens that have a label, and for hidden
+    states over the states after the chunks. published: over all tokens, including prompts and
+    padding; for hidden states, the sum from the input of the first layer after the chunks to the
+    last normalised state, divided by the number of all states of the unchunked model."""
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -106,8 +106,9 @@ class Checkpoint(Section):
         keys = self.model_dump(exclude={"adapter_init", *_DISTILLATION})
         return type(self)(**keys)
 
-    def plan(self, layers: int) -> ChunkPlan:
-        return chunk_plan(
+    def build_plan(self, layers: int) -> ChunkPlan:
+        """Build the chunk plan of a model with `layers` layers."""
+        return build_chunk_plan(
             layers,
             self.mode,
             self.num_layers_per_chunk,
@@ -115,18 +116,18 @@ class Checkpoint(Section):
             self.layers_to_prune,
         )
 
-    def id(self, layers: int) -> CheckpointId:
-        """Build the id, with a mark for each choice that differs from the default."""
-        plan = self.plan(layers)
+    def build_id(self, layers: int) -> CheckpointId:
+        """Build the id for a model with `layers` layers, with a mark for each choice that differs from the default."""
+        plan = self.build_plan(layers)
         if self.mode == "prune":
-            dropped = "-".join(map(str, sorted(self.layers_to_prune)))
+            pruned = "-".join(map(str, sorted(self.layers_to_prune)))
             marks = [self._distillation] if self._distillation else []
-            return CheckpointId(self.model, f"prune{dropped}", tuple(marks))
+            return CheckpointId(self.model, f"prune{pruned}", tuple(marks))
         if not plan.chunks:
             return CheckpointId(self.model, UNCHANGED)
         choices = {
             self.mode: self.mode != DEFAULT_MODE,
-            self.aggregation: self.aggregation != USUAL_AGGREGATION,
+            self.aggregation: self.aggregation != DEFAULT_AGGREGATION,
             NO_ADAPTERS: not self.use_adapters,
             self.adapters: self.use_adapters and self.adapter_hidden_size,
             NORMAL_INIT: self.use_adapters and self.adapter_init == "normal",
@@ -143,7 +144,7 @@ class Checkpoint(Section):
         parts = ["distil", "both" if self.distillation and self.logits_distillation else kind]
         if self.distillation_loss == "published":
             parts.append(PUBLISHED_LOSS)
-        if self.logits_distillation and self.temperature != USUAL_TEMPERATURE:
+        if self.logits_distillation and self.temperature != DEFAULT_TEMPERATURE:
             parts.append(f"t{self.temperature:g}")
         return ".".join(parts)
 
@@ -157,7 +158,7 @@ class Checkpoint(Section):
                     " Qwen3, Llama or Mistral"
                 )
             try:
-                plan = self.plan(row.layers)
+                plan = self.build_plan(row.layers)
             except UserError as error:
                 raise ValueError(f"for {self.model}, {error}") from None
             if self._distillation and not plan.chunks and self.mode != "prune":

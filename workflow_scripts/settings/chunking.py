@@ -10,8 +10,8 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.plan_measures import (
+    Counts,
     LatencyMeasures,
-    Numbers,
     PerplexityMeasures,
     WrittenMeasures,
 )
@@ -27,20 +27,22 @@ from workflow_scripts.settings.section import (
 class MeasuredPlans(Section):
     """Chunk plans for the measurements of a model."""
 
-    sequential_chunks: Numbers
-    """Perplexity of sequential plans of so many chunks, where the layers divide."""
+    sequential_chunks: Counts
+    """Numbers of chunks of the sequential plans whose perplexity is measured; a number that does
+    not divide the layers is skipped."""
     aggregations: Listed[Literal["mean", "last", "residual"]] = Field(min_length=1)
     """Aggregations to compare, untrained."""
-    pruned: Listed[Numbers]
-    """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
+    pruned: Listed[Counts]
+    """Sets of layers to prune, counted from 1; a set with a layer that the model does not have is
+    skipped."""
     latency_chunks: Count
     """Chunks (k) in the latency grid."""
     latency_layers: Listed[NonNegative]
-    """Layers per chunk (m) in the latency grid; 0: unchanged."""
+    """Layers per chunk (m) in the latency grid; 0 is the unchanged model."""
     latency_aggregation: Literal["residual", "mean"]
     """Aggregation of the plans in the latency grid; mean is the published one."""
     latency_models: Listed[ModelName] | None
-    """Models whose latency is measured; null takes those that the checkpoints are cut from."""
+    """Models whose latency is measured; null takes the base models of the checkpoints."""
 
     def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """Return the sequential and pruned plans that are possible with `layers` layers."""
@@ -59,7 +61,7 @@ class MeasuredPlans(Section):
         return _select_possible([*sequential, *self._list_pruned_plans(model)], layers)
 
     def build_latency_plans(
-        self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
+        self, model: str, layers: int, checkpoints: Iterable[Checkpoint]
     ) -> tuple[Checkpoint, ...]:
         """Return the possible plans of the latency grid without adapters, the plans of `checkpoints` with their
         aggregation and adapters, and the pruned plans.
@@ -77,24 +79,23 @@ class MeasuredPlans(Section):
             )
             for m in self.latency_layers
         ]
-        chunked = [variant for variant in variants if variant.plan(layers).chunks]
+        chunked = [variant for variant in variants if variant.build_plan(layers).chunks]
         pruned = [variant for variant in variants if variant.mode == "prune"]
         pruned += self._list_pruned_plans(model) if variants else []
         return _select_possible([*grid, *chunked, *pruned], layers)
 
     def _list_pruned_plans(self, model: str) -> list[Checkpoint]:
         return [
-            Checkpoint(model=model, mode="prune", layers_to_prune=dropped)
-            for dropped in self.pruned
+            Checkpoint(model=model, mode="prune", layers_to_prune=layers) for layers in self.pruned
         ]
 
 
 def _select_possible(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
-    """Select the plans that are possible with `layers` layers; the config may name one in two ways."""
+    """Select the plans that are possible with `layers` layers; of plans with the same id, one is kept."""
     possible = {}
     for plan in plans:
         with suppress(UserError):
-            possible[plan.id(layers)] = plan
+            possible[plan.build_id(layers)] = plan
     return tuple(possible.values())
 
 
@@ -106,7 +107,7 @@ class Chunking(Section):
     checkpoints: Listed[Checkpoint]
     """Chunked variants to make, train and measure; an empty list for none."""
     measures: Measures
-    """What is measured of the checkpoints' models before any training."""
+    """Measurements of the checkpoints' base models before any training."""
 
     @property
     def models(self) -> list[str]:
@@ -123,7 +124,7 @@ class Chunking(Section):
     def _check_models(self, info: ValidationInfo) -> Self:
         if info.context is not None:
             rows = info.context.models
-            ids = [str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints]
+            ids = (str(entry.build_id(rows[entry.model].layers)) for entry in self.checkpoints)
             refuse_repeated(tuple(ids))
             for model in self.timed_models:
                 if not self.measures.build_latency_plans(

@@ -11,29 +11,25 @@ Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
 FLASH = "flash_attention_2"  # needs the package flash-attn
 QUANTIZED = ("8bit", "4bit")  # weights quantised by bitsandbytes; computation is in float16
 # Commands of a machine that has GPUs or submits jobs to a scheduler.
-_SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
+_GPU_COMMANDS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 
 
 class Loading(Section):
-    """Settings for loading and running a model in any task."""
+    """Settings for loading and running a model in any task; subclasses restrict `dtype`."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where models run: auto takes a GPU where the job has one."""
-    dtype: Annotated[Literal["auto", Dtype], DemoDtype] = "auto"
-    """Number format of weights and activations; every record has the one that ran. auto is bfloat16
-    on a GPU of compute capability 8.0 or more and on a processor that is faster in it (Intel with
-    amx_bf16, AMD with avx512_bf16 in /proc/cpuinfo), else float32, and float32 in the miniature
-    world. Machines that differ choose differently: on a mixed cluster, name one."""
+    dtype: str = "auto"
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
-    """Implementation of attention: auto takes sdpa, and eager for the architectures that need it;
-    published is eager for every Gemma and sdpa for all others, as the published grid was run, and
-    flash_attention_2 in trainings and perplexities of chunked models, unless those are in float32.
+    """Implementation of attention. auto: sdpa, and eager for the architectures that need it;
+    published: eager for every Gemma and sdpa for all others, as in the published grid, and
+    flash_attention_2 in training and perplexities of chunked models unless they are in float32.
     flash_attention_2 needs the package flash-attn (make install FLASH=yes) and GPUs of compute
-    capability 8.0 or more. It runs in training, in perplexities and in the plain batches of
-    evaluations, and sdpa where prompts are shared or weights in float32."""
+    capability 8.0 or more. It is used in training, in perplexities and in the plain batches of
+    evaluations; sdpa replaces it where prompts are shared or weights are in float32."""
     threads: Count = 1
-    """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
-    what a machine offers."""
+    """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and does not
+    depend on the machine."""
 
     def find_contradictions(self) -> Iterator[str]:
         if self.attention == FLASH and (self.device == "cpu" or self.dtype == "float32"):
@@ -53,16 +49,22 @@ class Loading(Section):
     def finds_gpus(self) -> bool:
         """Return whether jobs use a GPU; auto is the CPU on a machine with neither a GPU nor a scheduler."""
         return self.device == "cuda" or (
-            self.device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS))
+            self.device == "auto" and any(map(shutil.which, _GPU_COMMANDS))
         )
 
 
 class Compute(Loading):
+    dtype: Annotated[Literal["auto", Dtype], DemoDtype] = "auto"
+    """Dtype of weights and activations; every record has the one in use. auto is bfloat16 on a GPU
+    of compute capability 8.0 or more and on a CPU that is faster in it (Intel with amx_bf16, AMD
+    with avx512_bf16 in /proc/cpuinfo), else float32, and float32 in the miniature world. Different
+    machines may choose different dtypes: on a mixed cluster, set one."""
     batch_size: Count = 32
-    """Sequences that go through a model at once in evaluation."""
+    """Sequences per forward pass in evaluation."""
 
 
-class RowCompute(Compute):
+class RowCompute(Loading):
     """Settings of a leaderboard row, in which the weights may be quantised."""
 
-    dtype: Precision  # type: ignore[assignment]
+    dtype: Precision
+    batch_size: Count

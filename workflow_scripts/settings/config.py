@@ -8,7 +8,7 @@ from workflow_scripts.settings.chunking import Chunking
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
-from workflow_scripts.settings.imports import Imports
+from workflow_scripts.settings.import_folders import Imports
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import ModelName, PlainPath
 from workflow_scripts.settings.prompts.section import Prompts
@@ -27,10 +27,10 @@ class Hub(Section):
 
 
 class Margins(Section):
-    """A number agrees where its difference surely lies within this, and is inconclusive where it may not."""
+    """A number agrees with a published one if the 90% interval of their difference is within the margin."""
 
     scores: float = Field(gt=0, lt=1)
-    """Of scores, in the units of the metric: 0.02 is two points."""
+    """Margin for scores, in the units of the metric: 0.02 is two points."""
 
 
 class Miniature(Section):
@@ -49,15 +49,16 @@ class Config(Section):
     seed: int = Field(ge=0, le=2**32 - 1)
     """Seed of everything random, orders and training, but not of the generated world."""
     hub: Hub
-    """Where models and datasets lie."""
+    """The folder of models and datasets, and the file that locks their commits."""
     compute: Compute
     """How models are run."""
     served: dict[ModelName, Served]
-    """Models that a server answers for, by name or by folder, each with at least its `endpoint`."""
+    """Models that run behind an API server, by name or by folder, each with at least its
+    `endpoint`."""
     cluster: Cluster
-    """The machines: what jobs ask for is computed from this."""
+    """The machines that jobs run on; the resources that jobs request are computed from it."""
     miniature: Miniature
-    """How large the generated world is."""
+    """Size of the generated world."""
     chunking: Chunking
     """Chunked variants of models."""
     training: Training
@@ -65,17 +66,17 @@ class Config(Section):
     harmony: Harmony
     """The grid of models and tasks for rankings before and after training."""
     imports: Imports
-    """Folders that lm-eval or lighteval wrote results into, or that were shared: each file becomes records
-    that are ranked beside ours, under the folder's name. Answers too, where the harness was told to keep
-    them (--log_samples, --save-details)."""
+    """Folders with results of lm-eval or lighteval, or shared by another run: the scores in each
+    file are ranked with ours, under the folder's name. Answers are imported too if the harness
+    saved them (--log_samples, --save-details)."""
     mmlu: Mmlu
-    """MMLU as published, of the models that are cut into chunks."""
+    """MMLU with the published protocol, for the models with chunked variants."""
     prompts: Prompts
     """Prompt ablations: models asked the same questions in many ways."""
     suite: Suite
     """The leaderboard: submitted models on a suite of tasks."""
     margins: Margins
-    """Within what a number agrees with the published one; set it beforehand."""
+    """Margins within which a number agrees with the published one; set them before the run."""
     compare: str | None
     """Two models that `snakemake compare` compares, by the names that tables have, or two folders of
     results of lm-eval or lighteval, with a space between, such as Qwen/Qwen2.5-7B

@@ -7,14 +7,14 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError, format_suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = 80
-shown = _REPR.repr  # truncates long values
+format_value = _REPR.repr  # truncates long values
 
 
 def validate(kind: type[Model], content: Any, where: str = "", context: Any = None) -> Model:
@@ -24,7 +24,7 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
     except ValidationError as error:
         keys = list(_list_keys(kind))
         raise UserError(
-            plain(where + _describe(problem, keys))
+            clean_line(where + _describe(problem, keys))
             for problem in error.errors(include_url=False)
             # A list may be too short only because its entries are invalid; then only the entries are reported.
             if not (problem["type"] == "too_short" and problem["input"])
@@ -33,17 +33,19 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
 
 def _describe(problem: Any, keys: list[str]) -> str:
     """Format a pydantic error: key, value, message and, for an unknown name, the most similar one."""
-    key, value, near = _format_key(problem["loc"]), problem["input"], ""
+    key = _format_key(problem["loc"])
+    value = problem["input"]
+    hint = ""
     message = problem["msg"].removeprefix("Value error, ")
     if not message.endswith((".", "?")):
         message += "."
     if problem["type"] == "extra_forbidden":
-        near = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
+        hint = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
     elif problem["type"] == "literal_error":
-        near = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
+        hint = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
-        key = f"{key} is {shown(value)}".strip()
-    return f"{key}: {message}{near}" if key else message + near
+        key = f"{key} is {format_value(value)}".strip()
+    return f"{key}: {message}{hint}" if key else message + hint
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -5,14 +5,14 @@ from pathlib import Path
 from pydantic import Field
 
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.section import Listed, Section, Words
+from workflow_scripts.settings.section import Listed, NonEmptyText, Section
 from workflow_scripts.settings.yaml_files import read_yaml
 
 
 class Flag(Section):
     """An entry of the file: the model whose rows are flagged, and the reason."""
 
-    model: Words
+    model: NonEmptyText
     """The model as its request names it."""
     reason: str = Field(min_length=1, max_length=500)
     """Why, in a sentence."""

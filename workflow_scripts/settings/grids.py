@@ -9,7 +9,7 @@ from pydantic import Field
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import ROOT, locate_file
-from workflow_scripts.settings.section import Count, Listed, Section, Words
+from workflow_scripts.settings.section import Count, Listed, NonEmptyText, Section
 from workflow_scripts.settings.yaml_files import find_yaml_files, read_yaml
 
 FOLDER = "config/grids"
@@ -23,45 +23,45 @@ Attribute = Literal["family", "kind", "parameters_billion", "tokens_billion", "d
 class GridProtocol(Section):
     """A protocol under which models were scored."""
 
-    name: Words
+    name: NonEmptyText
     """Name in tables and figures"""
     after_training: bool = False
     """Whether each model was trained before it was tested"""
     clipped_by: Name | None = None
-    """Another protocol, whose score is taken where it is the better one"""
+    """Another protocol, whose score replaces this protocol's if it is higher"""
     scores_of: Name | None = None
-    """The protocol whose scores are clipped, where this one has none of its own"""
+    """The protocol whose scores are clipped, if this protocol has no scores of its own"""
     in_figures: bool = True
-    """Whether figures show it; tables always do"""
+    """Whether figures show the protocol; tables always do"""
 
 
 class GridTask(Section):
     """A task that the tasks table lacks, or has with another metric than these scores."""
 
-    name: Words
+    name: NonEmptyText
     """Name in tables and figures"""
-    metric: Words
-    """The metric that is reported; others are left out"""
+    metric: NonEmptyText
+    """The reported metric; others are dropped"""
 
 
 class GridAttributes(Section):
     """Attributes of the models, in a table with a row per model and the column `model`."""
 
-    file: Words
-    """CSV, or TSV by its name"""
-    columns: dict[Attribute, Words]
-    """How the file calls each attribute"""
+    file: NonEmptyText
+    """Path of the file, a CSV, or a TSV if its name ends in .tsv"""
+    columns: dict[Attribute, NonEmptyText]
+    """Name of each attribute's column in the file"""
 
 
 class GridRelease(Section):
     """A second release of the same scores, in the format of the published leaderboard."""
 
-    file: Words
-    """Wide CSV, in percent"""
-    name: Words
+    file: NonEmptyText
+    """Path of the wide CSV file with scores in percent"""
+    name: NonEmptyText
     """Name in tables"""
-    about: Words
-    """What it is beside the other, in a sentence"""
+    about: NonEmptyText
+    """A sentence on the difference from the first release"""
     protocol: Name
     """Protocol under which its scores were measured"""
 
@@ -72,42 +72,42 @@ class GridNewer(Section):
     since: str = Field(pattern=r"^\d{4}-\d{2}$")
     """The month, such as 2023-11 in quotation marks, from which on a model counts as newer"""
     chance: dict[str, float]
-    """By task, what is scored without any knowledge"""
+    """Score of a model without any knowledge, by task"""
     printed: dict[str, dict[str, float]] = Field({})
-    """By protocol and task, by how much newer models are better, as the authors print it"""
+    """Published advantage of newer models, by protocol and task"""
 
 
 class GridFile(Section):
     """A file in config/grids; all other tasks and models are those of the tables."""
 
     title: str = ""
-    """What the titles of its tables begin with"""
+    """Prefix of the titles of its tables"""
     files: Name | None = None
-    """What the names of its results begin with; its own name where not said"""
+    """Prefix of the names of its results; by default the grid's name"""
     run: bool = False
-    """Whether it has the scores of this run, and imported ones"""
-    scores: Listed[Words] = ()
-    """CSV files in the columns of imported scores"""
+    """Whether it has the scores of this run and imported ones"""
+    scores: Listed[NonEmptyText] = ()
+    """CSV files with the columns of harmony.imported_scores"""
     protocols: dict[Name, GridProtocol] = Field(min_length=1)
-    """In their order; the first is what others are compared with"""
+    """Protocols in the order of tables; the others are compared with the first"""
     models: Count | None = None
-    """How many there are, where that is known"""
+    """Expected number of models, if known"""
     categories: dict[str, Listed[Name]] = Field({})
-    """The tasks in their order; those of the table where not said"""
+    """Tasks by category, in the order of tables; by default those of the tasks table"""
     tasks: dict[Name, GridTask] = Field({})
-    """Tasks that the table of tasks lacks, or has with another metric"""
+    """Tasks that the tasks table lacks, or has with another metric"""
     attributes: GridAttributes | None = None
-    """What is known of the models"""
+    """Attributes of the models"""
     measures: Listed[Literal["kendall", "pearson"]] = ("kendall",)
-    """Of the agreement of two tasks"""
-    families: Listed[Words] = ()
-    """Families that have components of their own"""
+    """Measures of the agreement of two tasks"""
+    families: Listed[NonEmptyText] = ()
+    """Families whose principal components are computed separately"""
     pair: Listed[Name] = ()
-    """Two tasks whose rankings stand side by side"""
-    texts: dict[Name, Words] = Field({})
-    """Texts with bits per byte, and their names"""
+    """Two tasks whose rankings are compared in a table"""
+    texts: dict[Name, NonEmptyText] = Field({})
+    """Display names of the texts with bits per byte"""
     about_texts: str = "texts"
-    """What they are, in a sentence"""
+    """What the texts are, as a phrase within sentences"""
     lacking_texts: str = ""
     """Models without bits per byte"""
     kinds: Listed[Literal["base", "instruct"]] = ()
@@ -115,9 +115,10 @@ class GridFile(Section):
     release: GridRelease | None = None
     """A second release of the same scores"""
     newer: GridNewer | None = None
-    """Newer models beside older ones of the same compute"""
+    """Comparison of newer and older models at the same compute"""
     in_report: bool = True
-    """Whether the report shows it; else its tables and figures are made where they are asked for"""
+    """Whether the report shows the grid; otherwise its tables and figures are made on request
+    only"""
 
     def find_contradictions(self) -> Iterator[str]:
         if self.run == bool(self.scores):

@@ -18,21 +18,22 @@ class TaskRecipe(TrainingKeys):
     """Recipe by which a model is trained on a task before its test."""
 
     max_training_items: Count | None = 50_000
-    """Training items, drawn as harmony.draws says; null takes all of them."""
+    """Maximum number of training items, sampled as harmony.draws says; null takes all."""
     max_validation_items: Count | None = 1_000
-    """Items to choose the epoch on, drawn as harmony.draws says; null takes all of them."""
+    """Maximum number of validation items, which select the epoch, sampled as harmony.draws says;
+    null takes all."""
     val_fraction: float = Field(0.2, gt=0, lt=1)
-    """Share of the training items held out to choose on, for tasks without a validation split
-    beside their test split."""
+    """Fraction of the training items held out for validation, for tasks without separate validation
+    and test splits."""
     select_on_test: bool = False
-    """Choose the epoch on items of the test where a task names one split for both, as the published
-    code does on medmcqa; false holds out training items instead."""
+    """Select the epoch on test items if a task has one split for both validation and test, as the
+    published code does on medmcqa; false holds out training items instead."""
     loss_on: Literal["all", "completion"] = "all"
-    """What counts in the loss: the whole text, or the answer alone."""
+    """Tokens in the loss: all of the text, or the completion (the answer) alone."""
     training_text: Literal["as_tested", "published"] = "as_tested"
-    """What is trained on: as_tested, the request that the evaluator makes of an item, with the
-    right answer; published, the question, a space and the answer as the published code puts them,
-    without the task's description, and with every accepted answer where there are several."""
+    """Text of a training item: as_tested, the evaluator's request for the item, with the correct
+    answer; published, as in the published code, the question, a space and every accepted answer,
+    without the task's description."""
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
@@ -45,42 +46,43 @@ class Harmony(Section):
     training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:
     imported scores are then a study of their own, and without any there is none."""
     tasks: Listed[LmEvalTaskName] = Field(min_length=1)
-    """Tasks to rank them on, by name. Those without a training split are measured directly only.
-    Imported scores without models of ours are ranked on all tasks that they have."""
+    """Tasks to rank the models on, by name. Tasks without a training split have only the protocol
+    direct. If `models` is empty, imported scores are ranked on all tasks that they have."""
     protocols: Listed[Protocol] = Field(min_length=1)
-    """direct: as the model is, zero-shot; few_shot: `shots` examples in front of each item;
-    train_before_test: after training on the task, by `recipe`."""
+    """direct: zero-shot, without training; few_shot: with `shots` examples before each item;
+    train_before_test: zero-shot, after training on the task with `recipe`."""
     max_test_items: Count | None
-    """Test items of a task, drawn as `draws` says; null takes all of them."""
+    """Maximum number of test items of a task, sampled as `draws` says; null takes all."""
     draws: Draws
-    """How items are drawn: for the test, for training, to hold out and to choose on. own, by the
-    seed, the task's name and the purpose; published, by numpy's permutation under seed 0, anew for
-    each draw and whatever the seed, as the published code draws."""
+    """How training, validation and test items are sampled. own: by the seed, the task's name and
+    the split; published: as in the published code, by numpy's permutation under seed 0 for each
+    sample, whatever the seed."""
     shots: Count
-    """Worked examples in the protocol few_shot."""
+    """Number of examples in the protocol few_shot."""
     chat_template: bool
-    """Put every item, in training and test, into the model's chat template."""
+    """Apply the model's chat template to every item, in training and test."""
     recipe: str | None
-    """Which of the recipes trains before the test; null is published, or miniature in the miniature
-    world."""
+    """Name of the recipe that trains before the test; null is published, or miniature in the
+    miniature world."""
     recipes: dict[str, TaskRecipe]
-    """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
-    write what differs."""
+    """Recipes for training before a test, by name. Add your own as a new entry; to change one of
+    these, set only the keys that differ."""
     panel: CsvFile | None
-    """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
-    imported_scores; null is resources/published/harmony_leaderboard.csv."""
+    """Reference models, among which the ranks of other models are predicted: a CSV file with the
+    columns of imported_scores and a score of each model on all tasks. Null is
+    resources/published/harmony_leaderboard.csv."""
     seeds: Listed[NonNegative]
-    """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
-    seed of the config."""
+    """Train each cell once with each of these seeds; tables show the mean. An empty list trains
+    once, with the config's seed."""
     imported_scores: Listed[CsvFile]
-    """CSV files of other people's scores to rank beside ours: columns model, task, protocol
-    (direct, few_shot or train_before_test), metric, value and, where known, stderr and n;
-    resources/published/harmony_leaderboard.csv is read as it is."""
+    """CSV files of external scores to rank with ours: columns model, task, protocol (direct,
+    few_shot or train_before_test), metric, value and, if known, stderr and n.
+    resources/published/harmony_leaderboard.csv is accepted too."""
     corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile]
-    """Text files of your own, by name: bits per byte of their last tenth, before and after training
-    on their first eight."""
+    """Your text files by name; measured are the bits per byte of their last tenth, before and after
+    training on their first eight tenths."""
     num_bootstrap: int = Field(ge=10)
-    """Draws behind each interval of agreement, components and ranks."""
+    """Number of bootstrap samples for each interval of agreement, components and ranks."""
 
     def find_contradictions(self) -> Iterator[str]:
         if self.recipe is not None and self.recipe not in self.recipes:

@@ -23,20 +23,21 @@ class TaskBatch:
     study: Study
     protocol: Protocol
     tasks: tuple[str, ...]
-    number: str = ""  # suffix of the rule's name, if a model's tasks are several batches
+    suffix: str = ""  # of the rule's name, such as _2, if a model's tasks are several batches
 
     @property
-    def base(self) -> str:
-        """Return the name of the rule without the batch number."""
+    def base_rule(self) -> str:
+        """Return the name of the rule without the suffix."""
         return RULES[self.study, self.protocol]
 
     @property
     def wildcard(self) -> str:
+        """Return the wildcard of the model in paths."""
         return "{checkpoint}" if self.study == "harmony" else "{row}"
 
 
-def strip_batch_number(rule: str) -> str:
-    """Remove the batch number from the name of a rule."""
+def strip_batch_suffix(rule: str) -> str:
+    """Remove the batch's suffix from the name of a rule."""
     return re.sub(r"_\d+$", "", rule)
 
 
@@ -47,8 +48,8 @@ def list_batches(settings: Settings) -> list[TaskBatch]:
         tasks = list_study_tasks(settings, study, protocol)
         size = settings.cluster.tasks_per_job or len(tasks) or 1
         for start in range(0, len(tasks), size):
-            number = f"_{start // size + 1}" if size < len(tasks) else ""
-            batches.append(TaskBatch(study, protocol, tasks[start : start + size], number))
+            suffix = f"_{start // size + 1}" if size < len(tasks) else ""
+            batches.append(TaskBatch(study, protocol, tasks[start : start + size], suffix))
     return batches
 
 

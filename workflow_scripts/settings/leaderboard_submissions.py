@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.clean_text import plain, shorten_text
+from workflow_scripts.core.clean_text import clean_line, shorten_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import LOCAL, CheckpointId
 from workflow_scripts.settings.compute import QUANTIZED, Precision
@@ -21,14 +21,14 @@ from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # prefix of the names of the demo's models
-LARGEST_REQUEST = 20_000  # bytes
+MAX_REQUEST_BYTES = 20_000  # bytes
 # Limits of a repository. Weights may have twice the bytes of float64, for adapters and duplicates.
-BYTES_OF_A_PARAMETER = 16
-MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
+MAX_BYTES_PER_PARAMETER = 16
+MAX_SMALL_FILES, MAX_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-class Request(Section):
+class LeaderboardRequest(Section):
     """A submission: a model as its submitter describes it."""
 
     name: CheckpointName
@@ -50,10 +50,10 @@ class Request(Section):
     """A note for readers."""
 
     def find_contradictions(self) -> Iterator[str]:
-        is_plain = self.name == self.checkpoint.model
+        is_unchanged_model = self.name == self.checkpoint.model
         if (self.checkpoint.plan is not None) != (self.model_type == "chunked"):
             yield f"model_type is {self.model_type!r}; expected 'chunked' for chunk plans and no others."
-        if self.revision is not None and (self.is_local or not is_plain):
+        if self.revision is not None and (self.is_local or not is_unchanged_model):
             yield "revision is set; expected null for checkpoints of this workflow and folders."
         if (self.weight_type == "delta") != (self.base is not None):
             yield f"base is {self.base!r}; expected a model with weight_type 'delta', and null otherwise."
@@ -61,7 +61,7 @@ class Request(Section):
             yield f"base is {self.base!r}; expected a model of the same source as {self.name}."
         if self.precision in QUANTIZED and self.weight_type != "original":
             yield f"precision is {self.precision!r}; quantised weights are not merged."
-        if self.base and not is_plain:
+        if self.base and not is_unchanged_model:
             yield "weight_type is 'delta'; expected 'original' for chunked models."
 
     @property
@@ -76,12 +76,12 @@ class Request(Section):
     def row(self) -> str:
         """Return the name of the row in paths: checkpoint, precision and, if pinned, the commit's first digits."""
         pinned = f"~{self.revision[:12]}" if self.revision else ""
-        return f"{self.checkpoint.in_path}~{self.precision}{pinned}"
+        return f"{self.checkpoint.path_name}~{self.precision}{pinned}"
 
 
 def read_requests(
-    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str] = ()
-) -> tuple[dict[str, Request], dict[str, str]]:
+    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str]
+) -> tuple[dict[str, LeaderboardRequest], dict[str, str]]:
     """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 
     Requests for the demo's models are skipped if the source is the hub. `checkpoints` are those that this
@@ -96,17 +96,18 @@ def read_requests(
                     raise UserError(f"name is {request.name!r}; expected {expected}.")
                 requests[path.name] = request
         except (UserError, OSError) as error:
-            refused[plain(path.name)] = shorten_text(str(error))
+            refused[clean_line(path.name)] = shorten_text(str(error))
     return requests, refused
 
 
 def _describe_available(
-    request: Request, source: str, checkpoints: Collection[str], local: Collection[str]
+    request: LeaderboardRequest, source: str, checkpoints: Collection[str], local: Collection[str]
 ) -> str | None:
-    """Describe the models that this config has if the request names another."""
+    """Describe the models that a request may name if this config does not have the requested one; else return None."""
     if request.is_local:
-        is_listed = request.checkpoint.model in local
-        return None if is_listed else "a folder that suite.local_models of the config names"
+        if request.checkpoint.model in local:
+            return None
+        return "a folder that suite.local_models of the config names"
     if source == "miniature" and not request.name.startswith(GENERATED):
         return "a model of the demo, as this config's source is miniature"
     if request.name in (request.checkpoint.model, *checkpoints):
@@ -114,14 +115,14 @@ def _describe_available(
     return "a checkpoint that chunking.checkpoints or training.models of the config names"
 
 
-def _read_request(path: Path) -> Request:
+def _read_request(path: Path) -> LeaderboardRequest:
     """Read a request, refusing links: the target could be any file, and the error message would quote it."""
     if not _FILE_NAME.fullmatch(path.name):
-        raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
+        raise UserError("its file name may have only letters, digits and the characters . _ @ + -.")
     if path.is_symlink() or not path.is_file():
-        raise UserError("it is a link or no regular file.")
+        raise UserError("it is a link or not a regular file.")
     with path.open("rb") as file:
-        content = file.read(LARGEST_REQUEST + 1)
-    if len(content) > LARGEST_REQUEST:
-        raise UserError(f"it has more than {LARGEST_REQUEST} bytes.")
-    return validate(Request, parse_yaml(content, "it"))
+        content = file.read(MAX_REQUEST_BYTES + 1)
+    if len(content) > MAX_REQUEST_BYTES:
+        raise UserError(f"it has more than {MAX_REQUEST_BYTES} bytes.")
+    return validate(LeaderboardRequest, parse_yaml(content, "it"))

@@ -61,17 +61,18 @@ def _check_names(settings: Settings) -> Iterator[str]:
     for name in settings.served:
         if name in need_weights:
             yield (
-                f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
-                " harmony.models with train_before_test or corpora."
+                f"served has {name!r}, whose weights are on its server; expected models with local weights in"
+                " mmlu.models, and in harmony.models with train_before_test or corpora."
             )
-    chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
+    chat_runs = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
     for name in settings.prompts.models:
         row = settings.models[CheckpointId.parse(name).model]
-        if chats and row.kind == "base":
+        if chat_runs and row.kind == "base":
             yield (
                 f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
-                f" model, as the run {chats[0]!r} has messages."
+                f" model, as the run {chat_runs[0]!r} has messages."
             )
-    gpu, devices = settings.cluster.gpu, settings.devices
+    gpu = settings.cluster.gpu
+    devices = settings.devices
     if gpu not in devices:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{format_suggestion(gpu, devices)}"

@@ -24,8 +24,10 @@ PUBLISHED = {
 }
 # Checkpoints that the authors trained and published on the hub.
 _ON_THE_HUB = {
-    f"DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{layers}_sft": table
-    for layers, table in ((12, "mmlu_k2m12_cpt_sft"), (6, "mmlu_k2m6_cpt_sft"))
+    f"DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{layers}_sft": (
+        f"mmlu_k2m{layers}_cpt_sft"
+    )
+    for layers in (12, 6)
 }
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import (
@@ -28,11 +28,11 @@ from workflow_scripts.core.ids import (
     is_folder_path,
 )
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.folders import read_folder_row
+from workflow_scripts.settings.model_folders import read_folder_row
 from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_table
 
-# Looks up the cells of a row by column; raises UserError for an unknown name.
-# Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
+# A function that returns the cells of a row by column, and raises UserError for an unknown name.
+# Arguments: the table, "models" or "tasks"; a hub name or the name of an lm-eval task; and the existing families.
 LookUp = Callable[[str, str, set[str]], dict[str, str]]
 ROOT = Path(__file__).parents[2]  # the Snakefile's folder
 _SOURCES = ("miniature", "huggingface")
@@ -67,8 +67,8 @@ def locate_file(path: str, is_kind: Callable[[Path], bool] = Path.is_file) -> Pa
 def read_tables(name: str) -> dict[str, Any]:
     """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
     rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv"))
-    added = locate_file(f"config/{name}.found.tsv")
-    return (read_table(TABLES[name], added) if added.is_file() else {}) | rows
+    looked_up = locate_file(f"config/{name}.found.tsv")
+    return (read_table(TABLES[name], looked_up) if looked_up.is_file() else {}) | rows
 
 
 def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
@@ -82,7 +82,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
     row_type = TABLES[table]
     try:
         looked_up = registry.look_up(table, name, registry.families)
-        cells = {column: plain(cell) for column, cell in looked_up.items()}
+        cells = {column: clean_line(cell) for column, cell in looked_up.items()}
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None
@@ -115,7 +115,7 @@ def _add_folder(path: str, registry: Registry) -> str:
     try:
         registry.models[name] = read_folder_row(path, registry.families)
     except UserError as error:
-        raise ValueError(f"no model: {error}") from None
+        raise ValueError(f"not a model folder: {error}") from None
     return name
 
 
@@ -137,29 +137,29 @@ def _check_task(name: str, info: ValidationInfo) -> str:
     return name
 
 
-def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
-    """Build the validator that finds a file or folder of the config."""
+def _build_path_validator(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
+    """Build a validator that replaces the path of a file or folder by its location."""
 
-    def find(path: str, info: ValidationInfo) -> str:
+    def locate_path(path: str, info: ValidationInfo) -> str:
         if info.context is None:
             return path
-        place = locate_file(path, is_kind)
-        if not is_kind(place):
+        located = locate_file(path, is_kind)
+        if not is_kind(located):
             raise ValueError(
                 f"expected a {kind}; there is none in the working directory or beside the Snakefile"
             )
-        return str(place)
+        return str(located)
 
-    return AfterValidator(find)
+    return AfterValidator(locate_path)
 
 
-_FindFile = _find("file", Path.is_file)
+_ExistingFile = _build_path_validator("file", Path.is_file)
 ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
 LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
-Folder = Annotated[str, _find("folder", Path.is_dir), Field(min_length=1)]
+Folder = Annotated[str, _build_path_validator("folder", Path.is_dir), Field(min_length=1)]
 # Snakemake reads braces as wildcards, and a line end would split the path in a log.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
-CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), _FindFile]
-TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), _FindFile]
-DataFile = Annotated[PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), _FindFile]
+CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), _ExistingFile]
+TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), _ExistingFile]
+DataFile = Annotated[PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), _ExistingFile]

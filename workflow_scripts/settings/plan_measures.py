@@ -13,24 +13,24 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
 PerplexityMean = Literal["tokens", "windows"]
-Numbers = Listed[Count]
+Counts = Listed[Count]
 
 
 class LatencyMeasures(Section):
     """Settings of latency."""
 
-    batch_sizes: Numbers = Field(min_length=1)
+    batch_sizes: Counts = Field(min_length=1)
     """Batch sizes of the grid."""
     questions: Count
-    """MMLU questions that latency is measured on: as published, without their choices, in the
-    model's chat template."""
+    """Number of MMLU questions for the latency measurement; as published, they have no choices and
+    are in the model's chat template."""
     new_tokens: int = Field(ge=2)
-    """Tokens generated for each of them."""
+    """Number of tokens generated for each question."""
     repeats: int = Field(ge=3)
     """Rounds of the latency grid; its variants take turns in each."""
-    devices: Numbers = Field(min_length=1)
-    """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
-    processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
+    devices: Counts = Field(min_length=1)
+    """Numbers of devices that the chunks are spread over, each of which is timed: GPUs of one node,
+    or on a CPU equal parts of compute.threads. A plan uses at most one device per chunk."""
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
@@ -45,25 +45,25 @@ class WrittenMeasures(Section):
     """Settings of the texts that chunk plans generate and the unchanged model scores."""
 
     written_tokens: Count | None
-    """Tokens that each untrained plan writes at most, in answer to the published prompt and drawn as
-    the model's generation config says; their perplexity is taken under the unchanged model as
-    published. Null measures none; published is 1024."""
+    """Maximum number of tokens that each untrained plan generates for the published prompt, sampled
+    by the model's generation config. As published, the unchanged model scores their perplexity.
+    Null measures none; published is 1024."""
 
 
 class PerplexityMeasures(Section):
     """Settings of perplexity."""
 
     window: int = Field(ge=2)
-    """Tokens that a perplexity window sees, at most the model's context."""
+    """Length of a perplexity window in tokens, at most the model's context."""
     stride: Count
-    """Tokens that each window scores: its last ones."""
+    """Number of tokens that each window scores, at its end."""
     text_tokens: int | None = Field(ge=2)
-    """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
-    all, some 290,000."""
+    """Number of tokens for perplexity, from the start of wikitext's validation split; null takes
+    all, about 290,000."""
     responses: Count
-    """Magpie responses of each difficulty to score."""
+    """Number of Magpie responses to score for each difficulty."""
     difficulties: Listed[str] = Field(min_length=1)
-    """Difficulties of those responses, as the dataset says."""
+    """Difficulties of those responses, as the dataset names them."""
     perplexity_mean: PerplexityMean
     """What the loss is averaged over before the exponential: all tokens, or windows (of Magpie,
     responses), each by the mean of its tokens, as published."""
@@ -73,5 +73,5 @@ class PerplexityMeasures(Section):
         if self.stride > self.window:
             yield (
                 f"stride is {self.stride}, more than window, {self.window}; tokens between two"
-                " windows would be scored by none."
+                " windows would not be scored."
             )

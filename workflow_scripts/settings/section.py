@@ -30,7 +30,7 @@ Count = Annotated[int, Field(ge=1)]
 NonNegative = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
-Words = Annotated[str, Field(min_length=1)]
+NonEmptyText = Annotated[str, Field(min_length=1)]
 
 
 def _fix_dtype(dtype: str, info: ValidationInfo) -> str:
@@ -67,6 +67,6 @@ class Section(BaseModel):
         return self
 
     @classmethod
-    def select_fields(cls, whole: "Section") -> Self:
-        """Build this section from a larger one, so that a step gets only the keys that it uses."""
-        return cls(**{name: getattr(whole, name) for name in cls.model_fields})
+    def select_fields(cls, section: "Section") -> Self:
+        """Build this section from a larger one, so that a job gets only the keys that it uses."""
+        return cls(**{name: getattr(section, name) for name in cls.model_fields})

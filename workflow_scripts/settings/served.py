@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from workflow_scripts.settings.section import Count, Section, Words
+from workflow_scripts.settings.section import Count, NonEmptyText, Section
 
 
 class Served(Section):
@@ -14,7 +14,7 @@ class Served(Section):
         Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
     ]
     """Address of a completions API, such as http://node7:8000/v1."""
-    name: Words | None = None
+    name: NonEmptyText | None = None
     """The server's name for the model; null is its name on the hub."""
     max_concurrency: Count = 8
     """Number of concurrent requests."""

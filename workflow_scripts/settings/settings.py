@@ -7,17 +7,13 @@ from functools import cached_property
 from pydantic import Field
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    TUNED,
-    UNCHANGED,
-    CheckpointId,
-)
+from workflow_scripts.core.ids import TUNED, UNCHANGED, CheckpointId
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.leaderboard_submissions import LeaderboardRequest
 from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.tables import (
@@ -44,7 +40,7 @@ class Settings(Config):
     """All rows of the devices table by name."""
     prompt_runs: dict[str, PromptRun]
     """The prompt runs to make, by name."""
-    requests: dict[str, Request] = Field({})
+    requests: dict[str, LeaderboardRequest] = Field({})
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
@@ -53,14 +49,14 @@ class Settings(Config):
     grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
 
-    def resource(self, name: str) -> str:
+    def find_resource(self, name: str) -> str:
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
         return str(locate_file(f"resources/{name}"))
 
-    def checkpoints(self) -> dict[str, Checkpoint]:
+    def get_chunked_checkpoints(self) -> dict[str, Checkpoint]:
         """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
         return {
-            str(checkpoint.id(self.models[checkpoint.model].layers)): checkpoint
+            str(checkpoint.build_id(self.models[checkpoint.model].layers)): checkpoint
             for checkpoint in self.chunking.checkpoints
         }
 
@@ -77,7 +73,7 @@ class Settings(Config):
         The untrained variant with the unchanged plan is omitted, because it is the model.
         """
         staged = [CheckpointId(name) for name in self.chunking.models]
-        for name, checkpoint in self.checkpoints().items():
+        for name, checkpoint in self.get_chunked_checkpoints().items():
             variant = CheckpointId.parse(name)
             has_chunks = checkpoint.mode != "prune" and variant.plan != UNCHANGED
             staged += [
@@ -118,7 +114,7 @@ class Settings(Config):
         return list(dict.fromkeys(checkpoints))
 
     @cached_property
-    def suite_rows(self) -> dict[str, Request]:
+    def suite_rows(self) -> dict[str, LeaderboardRequest]:
         """Return the requests by the names of their rows in paths; hub/submission.py refuses duplicates."""
         return {request.row: request for request in self.requests.values()}
 
@@ -156,8 +152,9 @@ class Settings(Config):
         """List the checkpoints of the prompt runs."""
         return [CheckpointId.parse(name) for name in self.prompts.models]
 
-    def explained(self) -> tuple[str, str | None, int]:
-        """Return run, subject and number of the question that `explain` names."""
+    def parse_explained_question(self) -> tuple[str, str | None, int]:
+        """Return the run, the subject (None if not given) and the number of the question that `explain` names."""
+        # Missing parts are empty.
         run, subject, number = f"{self.explain or ''}//".split("/")[:3]
         run = run or next(iter(self.prompt_runs), "")
         if run not in self.prompt_runs:

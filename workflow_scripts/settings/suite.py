@@ -6,9 +6,9 @@ from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
 from workflow_scripts.settings.section import (
     Count,
     Listed,
+    NonEmptyText,
     NonNegative,
     Section,
-    Words,
     refuse_repeated,
 )
 
@@ -18,10 +18,10 @@ class SuiteTask(Section):
     """Name of the task."""
     shots: NonNegative
     """Number of few-shot examples; a task that fixes them at 0 has none."""
-    metric: Words | None = None
+    metric: NonEmptyText | None = None
     """The metric as records name it: with lm-eval's filter after a comma, and with _macro for the
     mean over the members of a group. Null is the tasks table's."""
-    shown_as: Words | None = None
+    shown_as: NonEmptyText | None = None
     """Name of the metric for readers; null is its own name."""
     max_items: Count | None = None
     """Maximum number of items of this task, for a group of each member; null is suite.max_items."""
@@ -32,8 +32,8 @@ class Suite(Section):
     """Tasks for every submitted model; the average is over all of them. By default the six of the
     Open LLM Leaderboard."""
     max_items: Count | None
-    """Maximum number of items of a task, in a seeded order; null uses all. 12 show that it works; a
-    number to be reported needs null, here and in each of the tasks."""
+    """Maximum number of items of a task, in a seeded order; null uses all. 12 are enough for a
+    first look; a number to be reported needs null, here and in each of the tasks."""
     requests: Folder
     """Folder of the requests, one YAML file for each submitted model; looked up in the working
     directory first, then beside the Snakefile. Requests for the demo's models are skipped where the
@@ -41,7 +41,7 @@ class Suite(Section):
     local_models: Listed[ModelName]
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
-    flags: Words
+    flags: NonEmptyText
     """File of the flags, looked up in the same way: models that are marked, with a reason and a
     link."""
     memory_mb: Count

@@ -18,7 +18,7 @@ def _check_hub_name(name: str) -> str:
     return name
 
 
-Text = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
+CellText = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
 HubName = Annotated[str, AfterValidator(_check_hub_name)]
 
 # The six categories of the published grid in its order, which figures keep; then two more, and Other for
@@ -54,25 +54,26 @@ class ModelRow(TableRow):
     model: HubName
     """Name on the hub; names under miniature/ are generated"""
     source: Literal["huggingface", "miniature", "local"]
-    """The world it belongs to; local is a folder on this machine, which fits any"""
-    family: Text
+    """The config's `source` that it belongs to; local, a folder on this machine, may be used with
+    any source"""
+    family: CellText
     """Models that share a colour in figures"""
     parameters: Count
-    """As published, tied embeddings counted once"""
+    """Number of parameters as published, tied embeddings counted once"""
     active_parameters: Count | None = None
-    """Those that a token passes through, of a mixture of experts; blank where that is all"""
+    """Parameters per token of a mixture of experts; blank for a dense model"""
     tokens_billion: Positive | None = None
-    """Tokens of pre-training, in billions; blank where nobody says"""
+    """Tokens of pre-training, in billions; blank if not published"""
     layers: Count
-    """Decoder layers; chunk plans are checked against it"""
+    """Number of decoder layers; chunk plans are checked against it"""
     kind: Literal["base", "instruct"]
-    """Pre-trained only, or tuned to follow a chat"""
-    licence: Text
+    """base: pre-trained only; instruct: tuned for chat"""
+    licence: CellText
     """SPDX id, or the vendor's own name for its licence"""
     gated: bool
-    """Whether the hub wants an accepted licence and a token"""
+    """Whether the hub requires an accepted licence and a token"""
     revision: str | None = Field(None, pattern=r"^\w[\w./-]*$")
-    """Blank is the default branch; the lock file holds the commit it resolved to"""
+    """Revision on the hub, blank for the default branch; the lock file has its commit"""
 
 
 class TaskRow(TableRow):
@@ -81,22 +82,22 @@ class TaskRow(TableRow):
     task: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Name in the config and in paths"""
     harness: Literal["lm_eval", "lighteval"]
-    """Whose definition of the task is used"""
-    harness_task: Text
-    """Name there"""
+    """Harness whose definition of the task is used"""
+    harness_task: CellText
+    """Name of the task in the harness"""
     dataset: HubName
     """Name of the dataset on the hub"""
-    metric: Text
+    metric: CellText
     """The metric that tables report"""
-    filter: Text
-    """lm-eval's filter behind that metric; none where there is none"""
-    cluster: Text | None = None
-    """Columns of its data, with spaces between: items that agree in them belong together"""
+    filter: CellText
+    """lm-eval's filter of that metric, or none"""
+    cluster: CellText | None = None
+    """Columns of its data, separated by spaces: items with equal values in them are one cluster"""
     training: bool
     """Whether it has a training split, for train-before-test"""
     category: Category
-    """The group it belongs to in figures"""
-    display_name: Text
+    """Category of the task in figures"""
+    display_name: CellText
     """Name in tables and figures"""
 
     @property
@@ -108,24 +109,24 @@ class TaskRow(TableRow):
 class DeviceRow(TableRow):
     """A row of the devices table: a GPU or CPU with its specifications."""
 
-    device: Text
+    device: CellText
     """Name in the config"""
     memory_gb: Count
-    """Memory of one"""
+    """Memory of one device in GB"""
     half_gflops: Count
-    """Peak in bfloat16 and float16, dense"""
+    """Peak GFLOP/s in bfloat16 and float16, without sparsity"""
     single_gflops: Count
-    """Peak in float32"""
+    """Peak GFLOP/s in float32"""
     bandwidth_gb_s: Count
-    """Of its memory"""
+    """Memory bandwidth in GB/s"""
     layer_us: Count
-    """Microseconds that a layer's kernels take to be launched, forward, as an estimate"""
+    """Estimated microseconds to launch the kernels of a layer's forward pass"""
     bfloat16: bool = True
-    """Whether it computes in bfloat16 itself, and does not emulate it"""
-    source: Text
-    """Where the numbers are from"""
+    """Whether it has native bfloat16, not emulated"""
+    source: CellText
+    """Source of the numbers"""
 
-    def peak(self, dtype: str) -> float:
+    def get_peak_flops(self, dtype: str) -> float:
         """Return the peak FLOPs per second in a dtype."""
         single = dtype == "float32" or (dtype == "bfloat16" and not self.bfloat16)
         return (self.single_gflops if single else self.half_gflops) * 1e9
@@ -134,22 +135,23 @@ class DeviceRow(TableRow):
 class WorkRow(TableRow):
     """A row of the work table: items of a task, and estimated tokens of an average item."""
 
-    task: Text
+    task: CellText
     """Name in the tasks table"""
     training_items: NonNegative
-    """Items of the training split"""
+    """Number of items of the training split"""
     test_items: Count
-    """Items that are measured"""
+    """Number of items that are measured"""
     training_tokens: NonNegative
-    """Tokens of a training item"""
+    """Mean number of tokens per training item"""
     test_tokens: Count
-    """Tokens read for a test item, what its choices share counted once"""
+    """Mean number of prompt tokens per test item; a prefix that its choices share is counted
+    once"""
     new_tokens: NonNegative
-    """Tokens generated for it"""
+    """Number of tokens generated per test item"""
     download_mb: NonNegative
-    """Size of its dataset on the hub"""
-    source: Text
-    """Where the numbers of items are from"""
+    """Size of the dataset on the hub in MB"""
+    source: CellText
+    """Source of the numbers of items"""
 
 
 # The type of a row, by the name of the table in config/.
@@ -176,6 +178,6 @@ def read_table(row_type: type[Row], path: Path) -> dict[Any, Row]:
         where = f"{path}, line {number}: "
         row = validate(row_type, {key: cell for key, cell in cells.items() if cell}, where)
         if row.key in rows:
-            raise UserError(f"{where}{row.key} is there a second time.")
+            raise UserError(f"{where}{row.key} is listed twice.")
         rows[row.key] = row
     return rows

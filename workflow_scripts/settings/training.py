@@ -6,7 +6,7 @@ from typing import Literal
 from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
-from workflow_scripts.settings.section import Count, Fraction, Listed, Section, Words
+from workflow_scripts.settings.section import Count, Fraction, Listed, NonEmptyText, Section
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
 
@@ -16,23 +16,24 @@ class SampleKeys(Section):
     data: Literal["text", "chat"]
     """text: running text in blocks of max_length; chat: conversations."""
     dataset: str | None = None
-    """A dataset of the hub; or else `files`."""
+    """A dataset on the hub; exclusive with `files`."""
     subset: str | None = None
     """The dataset's configuration."""
     split: str = "train"
-    """Its split."""
+    """The dataset's split."""
     files: Listed[DataFile] = ()
     """Text files (.txt), or rows (.jsonl, .parquet), instead of a dataset."""
     column: str | None = None
-    """The column that holds it; null looks for text, conversations (ShareGPT) or messages."""
+    """The column with the text or conversation; null looks for text, conversations (ShareGPT) or
+    messages."""
     document: Literal["row", "all"] = "row"
-    """Whether each row of a text is a document, ended by the tokenizer's end of text, or all rows
-    together are one."""
-    system: Words | None = None
-    """The system message of conversations that have none; null leaves it to the chat template, and
-    Qwen2.5's says who made it."""
+    """row: each row of a text is a document, ended by the tokenizer's end-of-text token; all: all
+    rows together are one document."""
+    system: NonEmptyText | None = None
+    """The system message of conversations that have none; null leaves it to the chat template. The
+    default of Qwen2.5's template names the model's maker."""
     max_samples: Count | None = None
-    """Take the first so many blocks or conversations."""
+    """Maximum number of blocks or conversations, the first ones."""
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
@@ -44,12 +45,12 @@ class Recipe(SampleKeys, TrainingKeys):
     """Recipe of one stage of a checkpoint, with its data."""
 
     validation: Fraction = 0.1
-    """Share of the samples held out for evaluation, by seed."""
+    """Fraction of the samples held out for evaluation, drawn by seed."""
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
         if self.select != "last" and not self.validation:
-            yield "validation is 0; expected a share to choose the best on."
+            yield "validation is 0; expected a fraction, on which the best checkpoint is selected."
 
     @property
     def needs_chunks(self) -> bool:
@@ -70,19 +71,19 @@ class Training(Section):
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
     miniature-cpt in the miniature world; null for none."""
     cpt_tokens: Listed[Count]
-    """Thousands of tokens after which the continued pre-training ends, each a training and a
-    checkpoint of its own, @k2m12+cpt.300k; an empty list trains as long as the recipe says."""
+    """Numbers of training tokens of the continued pre-training, in thousands; each is a separate
+    training run with its own checkpoint, @k2m12+cpt.300k. With an empty list the recipe decides."""
     sft: str | None
-    """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
-    miniature-sft in the miniature world; null for none."""
+    """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of @k2m12+cpt; usual is sft,
+    or miniature-sft in the miniature world; null for none."""
     models: Listed[ModelName]
-    """Models of any architecture to train once by the recipe that tuned names:
-    <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
+    """Models of any architecture to train once without chunks, with the recipe `tuned`. The result,
+    <model>+tuned, may be named in harmony.models, mmlu.models, prompts.models and requests."""
     tuned: str | None
-    """Recipe of that training."""
+    """Recipe for training.models."""
     recipes: dict[str, Recipe]
-    """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
-    what differs."""
+    """Training recipes by name. Add your own as a new entry; to change one of these, set only the
+    keys that differ."""
 
     def find_contradictions(self) -> Iterator[str]:
         for stage in STAGES:
@@ -96,4 +97,4 @@ class Training(Section):
         if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
             yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe that trains none."

@@ -38,8 +38,8 @@ class TrainingKeys(Section):
     lora_dropout: Fraction = 0.0
     """Dropout before the LoRA adapters."""
     lora_target_modules: Listed[str] = Field(("all-linear",), min_length=1)
-    """Linear layers that get an adapter, by the last part of their names; all-linear is all but the output
-    layer, usual those that PEFT takes for the architecture."""
+    """Linear layers that get an adapter, by the last part of their names; all-linear is all but the
+    output layer, usual is PEFT's default for the architecture."""
 
     learning_rate: Positive = 1e-5
     """Peak learning rate."""
@@ -55,45 +55,46 @@ class TrainingKeys(Section):
     epochs: Count = 1
     """Passes over the training samples."""
     max_steps: Count | None = None
-    """At most so many steps; the epochs may be over earlier."""
+    """Maximum number of optimiser steps; training may end earlier, after the last epoch."""
     batch_size: Count = 16
-    """Samples of one optimiser step."""
+    """Samples per optimiser step."""
     micro_batch_size: Count | None = None
-    """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a step
-    keeps its samples."""
+    """Samples per forward and backward pass; null is up to 8. It is halved when memory runs out,
+    with gradient accumulation over the same batch_size."""
     max_length: int = Field(2048, ge=2)
-    """Tokens of one sample; a longer one is cut."""
+    """Maximum number of tokens per sample; longer samples are truncated."""
     packing: bool = True
-    """Put samples into one row without padding, none seeing another; false pads them, as the
-    published code does."""
+    """Pack several samples into one row without padding, with attention only within each sample;
+    false pads them, as the published code does."""
 
     eval_steps: Count | None = None
-    """Evaluate after each so many steps; null is after each epoch."""
+    """Number of steps between evaluations; null evaluates after each epoch."""
     select: Literal["best", "last", "early_stopping"] = "last"
-    """Which state is kept: the best of the evaluations, or the last; early_stopping is the best, and ends
-    the training with the first evaluation that is no better than the best before it."""
+    """Which checkpoint is used: the best of the evaluations, or the last; early_stopping is the
+    best, and ends training at the first evaluation that is no better than the best before it."""
     save_steps: Count | None = None
-    """Keep a state to resume from after each so many steps; null is every five minutes."""
+    """Number of steps between the saved states from which a killed training resumes; null saves
+    every five minutes."""
 
     precision: Annotated[Literal["auto", "float32", "bfloat16"], DemoDtype] = "auto"
-    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 where
-    compute.dtype's is."""
+    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is chosen
+    like compute.dtype's auto."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
     """Recompute activations in the backward pass to save memory; auto: on a GPU, once
     memory has run out with one sample at a time."""
 
     @property
-    def largest_micro_batch(self) -> int:
-        """Return the samples that go through the model at once while there is memory."""
-        return self.micro_batch_size or self.find_micro_batch(_MAX_MICRO_BATCH)
+    def max_micro_batch_size(self) -> int:
+        """Return the samples per forward pass while there is memory for them."""
+        return self.micro_batch_size or self.get_micro_batch_size(_MAX_MICRO_BATCH)
 
-    def find_micro_batch(self, most: int) -> int:
-        """Return the largest divisor of `batch_size` up to `most`."""
-        return max(n for n in range(1, most + 1) if self.batch_size % n == 0)
+    def get_micro_batch_size(self, max_size: int) -> int:
+        """Return the largest divisor of `batch_size` up to `max_size`."""
+        return max(n for n in range(1, max_size + 1) if self.batch_size % n == 0)
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
         if bool(self.trainable_modules) != (self.method == "freeze"):
-            yield "expected trainable_modules with the method freeze, and none of it with another."
+            yield "expected trainable_modules with the method freeze, and none with other methods."
         if self.batch_size % (self.micro_batch_size or 1):
             yield f"expected a micro_batch_size that divides batch_size, {self.batch_size}."

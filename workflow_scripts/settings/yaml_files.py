@@ -24,13 +24,13 @@ class _Loader(yaml.SafeLoader):
 
     def construct_scalar(self, node: Any) -> Any:
         if node.tag.endswith(":int") and len(node.value) > _MAX_DIGITS:
-            raise ValueError("it has an endless number")
+            raise ValueError(f"it has a number of more than {_MAX_DIGITS} digits")
         return super().construct_scalar(node)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         for key, count in Counter(str(key.value) for key, _ in node.value).most_common(1):
             if count > 1:
-                raise ValueError(f"it has the key {key!r} a second time")
+                raise ValueError(f"it has the key {key!r} twice")
         return super().construct_mapping(node, deep)
 
 

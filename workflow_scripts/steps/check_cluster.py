@@ -37,7 +37,7 @@ def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> N
 
     if "gpu_request" not in resources or shutil.which("sbatch") is None:
         raise UserError(
-            "`check_cluster` asks Slurm's sbatch; expected a machine that has it, and the profile that"
+            "`check_cluster` calls Slurm's sbatch; expected a machine that has it, and the profile that"
             " submits jobs: snakemake check_cluster --profile slurm"
         )
     rules: dict[tuple[str, ...], set[str]] = {}

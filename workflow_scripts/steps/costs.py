@@ -15,13 +15,13 @@ def main() -> None:
 
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.settings.job_batches import strip_batch_number
+    from workflow_scripts.settings.job_batches import strip_batch_suffix
 
     costs = read_costs()
     if not costs:
         raise UserError("No job of this folder has finished: logs/ has no log with a cost.")
     jobs = pd.DataFrame(costs)
-    jobs["rule"] = jobs["rule"].map(strip_batch_number)
+    jobs["rule"] = jobs["rule"].map(strip_batch_suffix)
     jobs["requested_by_peak"] = jobs["requested_mb"] / jobs["peak_mb"]
     table = jobs.groupby("rule").agg(
         jobs=("rule", "size"),

@@ -27,14 +27,15 @@ class Inputs:
         self.records = list_records(settings)
         # By their names in paths: chunked checkpoints before training, all trained ones, all measured ones.
         self.chunked = {
-            CheckpointId.parse(name).in_path: row for name, row in settings.checkpoints().items()
+            CheckpointId.parse(name).path_name: row
+            for name, row in settings.get_chunked_checkpoints().items()
         }
         compared = settings.list_compared_checkpoints()
-        self.trained = {id.in_path: id for id in compared if id.stages}
+        self.trained = {id.path_name: id for id in compared if id.stages}
         ranked = map(CheckpointId.parse, settings.harmony.models)
         others = settings.list_mmlu_checkpoints(), settings.list_prompt_checkpoints()
         measured = [*ranked, *others[0], *compared, *others[1]]
-        self.measured = {id.in_path: id for id in measured}
+        self.measured = {id.path_name: id for id in measured}
 
     # Models
 
@@ -67,7 +68,7 @@ class Inputs:
         """Return the hub manifest of an unchanged model, else the manifest of the built checkpoint."""
         if checkpoint.plan in (None, UNCHANGED) and not checkpoint.stages:
             return self.get_manifest("model", checkpoint.model)
-        return f"results/checkpoints/{checkpoint.in_path}/manifest.json"
+        return f"results/checkpoints/{checkpoint.path_name}/manifest.json"
 
     def get_revision(self, wildcards) -> str | None:
         """Return the commit in a model's name, or the revision that the models table pins, or None."""
@@ -112,12 +113,12 @@ class Inputs:
         return self.list_datasets([recipe.dataset]) if recipe.dataset else recipe.files
 
     def get_stage_base(self, wildcards) -> str:
-        return self.locate_checkpoint(self.trained[wildcards.checkpoint].before)
+        return self.locate_checkpoint(self.trained[wildcards.checkpoint].previous_stage)
 
     def get_stage_samples(self, wildcards) -> str:
         trained = self.trained[wildcards.checkpoint]
         recipe, _ = self._settings.get_stage_recipe(trained.stages[-1])
-        return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
+        return f"results/samples/{recipe}/{CheckpointId(trained.model).path_name}/samples.json"
 
     # Prompts and items
 
@@ -131,7 +132,7 @@ class Inputs:
             raise UserError(
                 "prompts.models is an empty list; expected a model, whose tokenizer is used."
             )
-        name, _, _ = settings.explained()
+        name, _, _ = settings.parse_explained_question()
         base = CheckpointId(settings.list_prompt_checkpoints()[0].model)
         data = self.list_datasets(settings.prompt_runs[name].datasets)
         return {"model": self.get_measured_manifest(base), "data": data}

@@ -21,7 +21,7 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
             for model in format_path_names(settings.chunking.timed_models)
         ],
         "training": [
-            f"results/records/training/perplexity/{checkpoint.in_path}/{text}.json"
+            f"results/records/training/perplexity/{checkpoint.path_name}/{text}.json"
             for checkpoint in settings.list_compared_checkpoints()
             for text in MEASURED_TEXTS
         ],
@@ -39,11 +39,11 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
             for path in list_cell_records(settings, "harmony", protocol, model)
         ],
         "mmlu": [
-            f"results/records/mmlu/few_shot/{checkpoint.in_path}/mmlu_helm.json"
+            f"results/records/mmlu/few_shot/{checkpoint.path_name}/mmlu_helm.json"
             for checkpoint in settings.list_mmlu_checkpoints()
         ],
         "prompts": [
-            f"results/records/prompts/prompt_run/{checkpoint.in_path}/{run}.json"
+            f"results/records/prompts/prompt_run/{checkpoint.path_name}/{run}.json"
             for checkpoint in settings.list_prompt_checkpoints()
             for run in settings.prompt_runs
         ],
@@ -68,7 +68,7 @@ def _list_perplexities(settings: Settings) -> list[str]:
 
 def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
     """List the training records of the trained checkpoints."""
-    return [f"results/training/{item.in_path}.json" for item in checkpoints if item.stages]
+    return [f"results/training/{item.path_name}.json" for item in checkpoints if item.stages]
 
 
 def has_ranked_models(settings: Settings) -> Any:

@@ -15,8 +15,8 @@ from workflow_scripts.core.training_record import (
     read_training_record,
 )
 from workflow_scripts.hub.load import choose_device, load_model
-from workflow_scripts.hub.manifest import read_manifest, verify
-from workflow_scripts.hub.record_fields import Recording, model_facts
+from workflow_scripts.hub.manifest import describe_damage, read_manifest
+from workflow_scripts.hub.record_fields import RunTracker, build_model_facts
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import train
@@ -32,8 +32,8 @@ def train_stage(
     request: StageRequest,
 ) -> None:
     """Train, write the checkpoint, and then write its record."""
-    recording = Recording()
-    provenance = recording.provenance(request)
+    tracker = RunTracker()
+    provenance = tracker.build_provenance(request)
     base = read_manifest(base_manifest)
     all_samples, data = read_samples(samples_summary)
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
@@ -60,8 +60,8 @@ def train_stage(
         keys=request.keys,
     )
     record = TrainingRecord(
-        base=model_facts(base),
-        trained=model_facts(manifest),
+        base=build_model_facts(base),
+        trained=build_model_facts(manifest),
         request=request.to_params(),
         data=data,
         report=trained.report,
@@ -69,7 +69,7 @@ def train_stage(
         selected=trained.selected,
         curve=build_curve(trained.history),
         provenance=provenance,
-        volatile=recording.volatile(device),
+        volatile=tracker.build_run_metadata(device),
         speed=TrainingSpeed(**trained.speed),
     )
     record.write(record_path)
@@ -94,7 +94,7 @@ def get_checkpoint_state(folder: Path) -> Path:
 def check_stage(folder: Path, record_path: Path) -> None:
     """Verify the record and the checksums of all files of a stage."""
     read_training_record(record_path)
-    if problems := verify(folder, read_manifest(folder / "manifest.json")):
+    if problems := describe_damage(folder, read_manifest(folder / "manifest.json")):
         raise UserError(problems)
 
 

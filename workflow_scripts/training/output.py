@@ -11,7 +11,7 @@ import torch
 
 from workflow_scripts.core.files import open_atomic_dir, read_json
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
+from workflow_scripts.hub.manifest import Manifest, read_manifest, write_manifest
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
@@ -47,7 +47,7 @@ def save_checkpoint(
             is_replaced = ".safetensors" in path.name or path.name in _REPLACED
             if not is_replaced and not (temporary / path).exists():
                 link_or_copy(source / path, temporary / path)
-        return seal(
+        return write_manifest(
             temporary,
             kind="model",
             source=base.source,

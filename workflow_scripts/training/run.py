@@ -70,7 +70,7 @@ def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> T
         raise UserError("The training set is empty.")
     keys = spec.keys
     state = StateFolder(state_path, spec.fingerprint)
-    micro_batch_size = keys.largest_micro_batch
+    micro_batch_size = keys.max_micro_batch_size
     recompute_activations = keys.gradient_checkpointing == "yes"
     while True:
         try:
@@ -85,7 +85,7 @@ def train(load: Callable[[str], Any], spec: TrainingSpec, state_path: Path) -> T
                     " gradient_checkpointing: yes need less."
                 ) from None
             recompute_activations |= micro_batch_size == 1
-            micro_batch_size = keys.find_micro_batch(max(1, micro_batch_size // 2))
+            micro_batch_size = keys.get_micro_batch_size(max(1, micro_batch_size // 2))
         print(
             f"Memory ran out; now {micro_batch_size} samples at once, and gradient checkpointing:"
             f" {recompute_activations}."

@@ -12,8 +12,8 @@ from workflow_scripts.bridge import gpus
 
 JOB = """
 import os, sys, time
-from workflow_scripts.bridge.gpus import take_gpus
-take_gpus({"gpu": int(sys.argv[1])})
+from workflow_scripts.bridge.gpus import reserve_gpus
+reserve_gpus({"gpu": int(sys.argv[1])})
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 time.sleep(600)
 """
@@ -39,7 +39,7 @@ def read_gpus(job: subprocess.Popen) -> set[str]:
     return set(job.stdout.readline().strip().split(","))
 
 
-def test_take_gpus(start):
+def test_reserve_gpus(start):
     first, second = start(1), start(2)
     shares = read_gpus(first), read_gpus(second)
     assert list(map(len, shares)) == [1, 2] and set.union(*shares) == {"0", "1", "GPU-a/b"}

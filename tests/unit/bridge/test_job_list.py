@@ -6,15 +6,15 @@ from workflow_scripts.bridge.job_list import list_jobs
 SNAKEFILE = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from workflow_scripts.bridge.resources import resources
-from workflow_scripts.planning.estimates import Need
+from workflow_scripts.bridge.resources import build_resources
+from workflow_scripts.planning.estimates import JobEstimate
 from workflow_scripts.settings.cluster import Cluster
 rule all:
     input: expand("{{name}}.txt", name=config["names"])
 rule one:
     output: "{{name}}.txt"
     threads: 64
-    resources: **resources("one", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), "gpus")
+    resources: **build_resources("one", lambda **wildcards: JobEstimate(60, 1_000, gpus=2), Cluster(), "gpus")
     shell: "touch {{output}}"
 """
 

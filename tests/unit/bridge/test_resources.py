@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from snakemake.resources import Resources
 
-from workflow_scripts.bridge.resources import gpu_request, resources
+from workflow_scripts.bridge.resources import build_resources, read_gpu_request
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning.estimates import Need
+from workflow_scripts.planning.estimates import JobEstimate
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.steps.check_cluster import list_sbatch_options
 
@@ -25,7 +25,9 @@ REST = ["--mem=1000", "--time=12", "--cpus-per-task=4"]
     ],
 )
 def test_resources(spelling, expected, options):
-    values = resources("rule", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    values = build_resources(
+        "rule", lambda **wildcards: JobEstimate(60, 1_000, gpus=2), Cluster(), spelling
+    )
     assert values.pop("mem_mb")({}, attempt=1) == 1_000
     assert values.pop("runtime")({}, attempt=1, threads=1) == 12
     assert {n: v({}) if callable(v) else v for n, v in values.items()} == expected
@@ -39,4 +41,4 @@ def test_wrong_gpu_request():
     parsed = Resources.parse(["gpu_request=gpu"], allow_expressions=True, defaults="full")
     workflow = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=parsed))
     with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request(workflow)
+        read_gpu_request(workflow)

@@ -9,7 +9,7 @@ from transformers.activations import ACT2FN
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import VOCABULARY
-from workflow_scripts.core.plan import chunk_plan
+from workflow_scripts.core.chunk_plan import build_chunk_plan
 
 # Relative to the largest logit, because rounding errors grow with it; inputs are random in each run.
 EXACT = 1e-5
@@ -102,7 +102,9 @@ def compute_states(base, config, added, row: torch.Tensor, real=None) -> list[to
     `real` is the mask of a right-padded row: True for tokens.
     """
     plan = (
-        chunk_plan(base.config.num_hidden_layers, "uniform", 0) if config is None else config.plan()
+        build_chunk_plan(base.config.num_hidden_layers, "uniform", 0)
+        if config is None
+        else config.plan()
     )
     tokens = len(row)
     positions = torch.arange(tokens)[None]

@@ -17,7 +17,7 @@ from tests.unit.chunked.reference import (
     fresh_ids,
     get_added_weights,
 )
-from workflow_scripts.core.plan import BOTH_SIDES
+from workflow_scripts.core.chunk_plan import BOTH_SIDES
 
 PLANS = {
     "sequential": {"num_layers_per_chunk": 2},

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflow_scripts.core.clean_text import (
+    clean_line,
     clean_lines,
     escape_csv,
     escape_latex,
     escape_markdown,
-    plain,
     unescape_csv,
 )
 from workflow_scripts.render.tables import write_table
@@ -39,25 +39,25 @@ def is_active(character: str) -> bool:
     )
 
 
-def test_plain_every_character():
+def test_clean_line_every_character():
     for character in map(chr, range(0x110000)):
         if unicodedata.category(character) != "Cn":  # unassigned
-            assert (plain(character) == character) != is_active(character), hex(ord(character))
+            assert (clean_line(character) == character) != is_active(character), hex(ord(character))
 
 
 @given(pieces)
 def test_text_in_each_format(text):
     assert not any(map(is_active, re.sub("[\n\t]", "", clean_lines(text))))
-    assert not any(map(is_active, plain(text)))
+    assert not any(map(is_active, clean_line(text)))
     cell = escape_csv(text)
-    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell) and unescape_csv(cell) == plain(text)
+    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell) and unescape_csv(cell) == clean_line(text)
     # As GitHub parses rows: a backslash escapes the next character.
     assert "|" not in re.sub(r"\\.", "", f"{escape_markdown(text)} ")
     assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", escape_markdown(text))
 
 
-def test_plain_account():
-    text = plain("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
+def test_clean_line_account():
+    text = clean_line("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
     assert text == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
 
 

@@ -33,7 +33,7 @@ def test_real_limits():
     assert len(lines) == 2 and all("a fault of this machine" in line for line in lines)
 
 
-MACHINE = [
+HARDWARE_ERRORS = [
     RuntimeError("No CUDA GPUs are available"),
     RuntimeError("CUDA error: uncorrectable ECC error encountered"),
     RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB."),
@@ -42,17 +42,17 @@ MACHINE = [
     HardwareError("PyTorch sees no GPU."),
     *(OSError(number, os.strerror(number)) for number in (errno.EIO, errno.ENOSPC, errno.EMFILE)),
 ]
-WORK = [
+OTHER_ERRORS = [
     FileNotFoundError("No such file or directory: /no/such"),  # safetensors
     UserError("The metric 'acc' is nan."),
     RuntimeError("mat1 and mat2 shapes cannot be multiplied"),
 ]
 
 
-@pytest.mark.parametrize("error", [*MACHINE, *WORK], ids=str)
+@pytest.mark.parametrize("error", [*HARDWARE_ERRORS, *OTHER_ERRORS], ids=str)
 def test_describe_hardware_error(error):
     user_error = UserError(f"The model cannot be loaded: {error}")
     user_error.__cause__ = error
-    assert bool(describe_hardware_error(error)) == (error in MACHINE)
-    assert bool(describe_hardware_error(user_error)) == (error in MACHINE)
+    assert bool(describe_hardware_error(error)) == (error in HARDWARE_ERRORS)
+    assert bool(describe_hardware_error(user_error)) == (error in HARDWARE_ERRORS)
     assert is_out_of_memory(error) == ("memory" in str(error))

@@ -20,27 +20,29 @@ def test_checkpoint_id(keys, variant, stages):
     entry = Checkpoint(model=MODEL, **keys)
     text = f"{MODEL}{variant[0]}{stages}"
     checkpoint = CheckpointId.parse(text)
-    assert str(entry.id(LAYERS)) == str(checkpoint).removesuffix(stages)
+    assert str(entry.build_id(LAYERS)) == str(checkpoint).removesuffix(stages)
     assert str(checkpoint) == text and checkpoint.variant == f"{variant[0]}{stages}"
-    assert "/" not in checkpoint.in_path and CheckpointId.parse(checkpoint.in_path) == checkpoint
-    assert CheckpointId.parse(text.removesuffix(stages)) == entry.id(LAYERS)
+    assert (
+        "/" not in checkpoint.path_name and CheckpointId.parse(checkpoint.path_name) == checkpoint
+    )
+    assert CheckpointId.parse(text.removesuffix(stages)) == entry.build_id(LAYERS)
 
 
 def test_id_parts():
     checkpoint = CheckpointId.parse(ID)
     assert str(checkpoint.layout) == "org/net@k4m6-sequential"
     assert str(checkpoint.timed_variant) == "org/net@k4m6-sequential-last-adapters8"
-    assert str(checkpoint.before) == ID.removesuffix("+cpt")
+    assert str(checkpoint.previous_stage) == ID.removesuffix("+cpt")
 
 
-NO_NAMES = """
+BAD_IDS = """
 gpt2 a/b/c ../secrets org/.. /etc/passwd org/a--b org/.hidden org/net~float32
 org/name@k2 org/name@prune org/name@k2m12- org/name@k2m12-mean/.. org/name@prune3- org/name@K2m12 org/name@k2m12-8
 org/name@k2m12+ org/name+cpt/..
 """
 
 
-@pytest.mark.parametrize("text", [*NO_NAMES.split(), "", "org/na me", "org/name\n"])
+@pytest.mark.parametrize("text", [*BAD_IDS.split(), "", "org/na me", "org/name\n"])
 def test_parse_refused(text):
     with pytest.raises(UserError) as error:
         CheckpointId.parse(text)

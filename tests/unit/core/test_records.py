@@ -99,7 +99,7 @@ def test_part_metric(tmp_path, items, part):
     write_record(path, items, **fields | {"metrics": (metric,)})
     assert read_record(path).metrics == (metric,)
     wrong = metric.model_copy(update={"n": 8})
-    for metrics, words in [((metric, metric), "stands twice"), ((wrong,), "but there are 4 items")]:
+    for metrics, words in [((metric, metric), "listed twice"), ((wrong,), "but there are 4 items")]:
         with pytest.raises((ValueError, UserError), match=words):
             write_record(path, items, **fields | {"metrics": metrics})
 
@@ -108,7 +108,7 @@ def test_read_record_broken(tmp_path):
     path = tmp_path / "sst2.json"
     fields = {"record": str(path), "reason": "no memory", "log": "logs/x.log"}
     write_json(path, {"broken": fields})
-    with pytest.raises(UserError, match="broken cell: no memory"):
+    with pytest.raises(UserError, match="failed cell: no memory"):
         read_complete_record(path)
     record = write_example(tmp_path / "cola.json")
     records = read_records([path, tmp_path / "cola.json"])

@@ -23,10 +23,10 @@ def folder(here):
     return here / "results/records/harmony/direct/a--model"
 
 
-def make_cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
+def make_cells(folder, tasks=("mnli", "sst2", "cola"), **cache_key):
     log = folder / "log"
     return [
-        GridCell(folder / f"{task}.json", {"task": task, **decides}, log, "1") for task in tasks
+        GridCell(folder / f"{task}.json", {"task": task, **cache_key}, log, "1") for task in tasks
     ]
 
 
@@ -52,7 +52,7 @@ class Measure:
     ],
     ids=["disk", "memory", "interruption"],
 )
-def test_machine_error_fails_job(folder, error):
+def test_hardware_error_fails_job(folder, error):
     """A hardware error fails the job: a failed cell would count as done, and not be retried with more memory."""
     measure = Measure(sst2=error)
     with pytest.raises(type(error)):
@@ -64,7 +64,7 @@ def test_machine_error_fails_job(folder, error):
 def test_failed_cell_stops_no_other(folder):
     run_cells(make_cells(folder), Measure(sst2=UserError("The data are gone.")))
     assert is_failed_record(folder / "sst2.json")
-    assert read_items(folder / "sst2.parquet").num_rows == 0, "declared, so it must be there"
+    assert read_items(folder / "sst2.parquet").num_rows == 0, "the job must write all its outputs"
     (failed,) = list_failed_cells()
     assert failed["reason"] == "The data are gone."
     clear_failed_cells()  # as the next run does
@@ -77,14 +77,14 @@ def test_failed_cell_stops_no_other(folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "decides", "measured"),
+    ("name", "cache_key", "measured"),
     [
         (None, {"seed": 1}, ["mnli", "sst2", "cola"]),
         ("1.sst2.json", {}, ["sst2"]),
         ("0.sst2.parquet", {}, ["sst2"]),
     ],
 )
-def test_changed_cell_is_measured_again(folder, name, decides, measured):
+def test_changed_cell_is_measured_again(folder, name, cache_key, measured):
     run_cells(make_cells(folder), Measure())
     for path in (folder / "sst2.json", folder / "sst2.parquet"):
         path.unlink()
@@ -92,7 +92,7 @@ def test_changed_cell_is_measured_again(folder, name, decides, measured):
         with (folder / ".finished/sst2" / name).open("ab") as file:
             file.write(b"x")
     measure = Measure()
-    run_cells(make_cells(folder, **decides), measure)
+    run_cells(make_cells(folder, **cache_key), measure)
     assert measure.measured == measured
     assert read_record(folder / "sst2.json").task.name == "sst2"
 

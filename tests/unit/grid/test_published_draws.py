@@ -54,16 +54,18 @@ def test_published_draws(world, tmp_path, name, folder, excess, rows):
         (task,) = load_tasks([name]).values()
         training, count = list(task.training_docs()), len(task.eval_docs)
         if name == "arc_easy":
-            choosing = list(task.validation_docs())
+            validation = list(task.validation_docs())
         else:
-            training, choosing = hold_out(training)
+            training, validation = hold_out(training)
         recipe = TaskRecipe(
-            max_training_items=len(training) - excess, max_validation_items=len(choosing) - excess
+            max_training_items=len(training) - excess, max_validation_items=len(validation) - excess
         )
         splits = load_splits(name, recipe, SEED, "published")
-        choosing_documents = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
+        validation_documents = [
+            splits.validation.eval_docs[number] for number in splits.validation_items
+        ]
     assert splits.training == cap_items(training, recipe.max_training_items)
-    ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
-    assert sorted(map(str, choosing_documents)) == sorted(ids)
+    ids = [str(document) for document in cap_items(validation, recipe.max_validation_items)]
+    assert sorted(map(str, validation_documents)) == sorted(ids)
     test = sample_items({name: count}, count - excess, SEED, name, "published")
     assert test == {name: sorted(cap_items(list(range(count)), count - excess))}

@@ -22,18 +22,18 @@ def to_texts(documents) -> set[str]:
 @pytest.mark.parametrize("name", TASKS)
 def test_splits_share_no_item(world, name):
     with mirror(world):
-        splits = load_splits(name, RECIPE, seed=0)
+        splits = load_splits(name, RECIPE, 0, "own")
         task = splits.test
         test, whole = to_texts(task.eval_docs), to_texts(task.training_docs())
-        documents = splits.choosing.eval_docs
+        documents = splits.validation.eval_docs
         training = to_texts(splits.training)
-        validation = to_texts(documents[number] for number in splits.choosing_items)
+        validation = to_texts(documents[number] for number in splits.validation_items)
     assert training and validation
     assert not (training & test or validation & test or training & validation)
-    if splits.choosing_split == HELD_OUT:
+    if splits.validation_split == HELD_OUT:
         assert training | validation == whole and len(validation) == round(0.2 * len(whole))
     else:
-        assert splits.choosing_split == task.config.validation_split != task.config.test_split
+        assert splits.validation_split == task.config.validation_split != task.config.test_split
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_splits_share_no_item(world, name):
 def test_select_on_test(world, name, select_on_test, split):
     recipe = RECIPE.model_copy(update={"select_on_test": select_on_test})
     with mirror(world):
-        assert load_splits(name, recipe, seed=0).choosing_split == split
+        assert load_splits(name, recipe, 0, "own").validation_split == split

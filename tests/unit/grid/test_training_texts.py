@@ -10,7 +10,7 @@ from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.grid.test_splits import TASKS
 from tests.unit.watched import make_watched_model
 from workflow_scripts.evaluation.encoding import Encoder
-from workflow_scripts.grid.training_texts import TrainingTexts
+from workflow_scripts.grid.training_texts import TrainingTextBuilder
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import TaskRecipe
@@ -33,7 +33,7 @@ def get_encoder(family):
 
 
 def make_texts(task, recipe, *, chat, family="llama_3"):
-    return TrainingTexts(task, get_encoder(family), recipe, chat=chat)
+    return TrainingTextBuilder(task, get_encoder(family), recipe, chat=chat)
 
 
 def evaluate(task, documents, family, *, chat):
@@ -54,9 +54,11 @@ def evaluate(task, documents, family, *, chat):
 
 def make_samples(task, documents, family, *, chat, recipe=RECIPE):
     texts, bad = make_texts(task, recipe, chat=chat, family=family), BadSamples()
-    samples = list(texts.samples(documents, bad))
+    samples = list(texts.build_samples(documents, bad))
     assert not +bad
-    return [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
+    return [
+        (texts.build_text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -109,11 +111,11 @@ def test_published_text(world, name):
         plain, chat = (make_texts(task, PUBLISHED, chat=chat) for chat in (False, True))
         for row in list(task.training_docs())[:10]:
             question, answer = build_published_pair(task, row)
-            assert plain.text(row).whole == f"{question} {answer}"
-            rendered = chat.text(row)
+            assert plain.build_text(row).full_text == f"{question} {answer}"
+            rendered = chat.build_text(row)
             user = f"<|start_header_id|>user<|end_header_id|>\n\n{question.strip()}<|eot_id|>"
             assistant = "<|start_header_id|>assistant<|end_header_id|>\n\n"
-            assert rendered.whole == (
+            assert rendered.full_text == (
                 f"<|begin_of_text|>{SYSTEM}{user}{assistant}{answer.strip()}<|eot_id|>"
             )
             assert rendered.answer == f"{answer.strip()}<|eot_id|>"
@@ -129,6 +131,8 @@ def test_published_text_tokens(world, family):
         for chat in (False, True):
             for text, tokens in make_samples(task, rows, family, chat=chat, recipe=PUBLISHED):
                 end = [] if chat else [tokenizer.eos_token_id]
-                adds = not text.whole.startswith(tokenizer.bos_token or "\0")
-                assert tokens == tokenizer(text.whole, add_special_tokens=adds)["input_ids"] + end
+                adds = not text.full_text.startswith(tokenizer.bos_token or "\0")
+                assert (
+                    tokens == tokenizer(text.full_text, add_special_tokens=adds)["input_ids"] + end
+                )
                 assert tokens.count(tokenizer.bos_token_id) == FAMILIES[family]

@@ -11,7 +11,7 @@ from tests.processes import ROOT
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.fetch import fetch
-from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
+from workflow_scripts.hub.manifest import MANIFEST, describe_damage, read_manifest
 
 MODEL = "Qwen/Qwen2.5-0.5B"
 TOKEN = "hf_plantedTokenThatMustNotBeWritten"
@@ -48,7 +48,7 @@ def test_fetch(hub, folder, kind, accepted, refused):
     [commit] = hub.add(kind, MODEL, [files], card={"license": ["mit", "apache-2.0"]})
     manifest = fetch(kind, MODEL, None, folder)
     accepted = {name: body for name, body in accepted.items() if name != ".gitattributes"}
-    assert manifest == read_manifest(folder / MANIFEST) and verify(folder, manifest) == []
+    assert manifest == read_manifest(folder / MANIFEST) and describe_damage(folder, manifest) == []
     assert (manifest.revision, manifest.commit) == (None, commit)
     assert manifest.licence == "mit, apache-2.0"
     expected = (500_000, "Qwen2ForCausalLM") if kind == "model" else (None, None)
@@ -99,10 +99,10 @@ def test_fetch_altered_file(hub, folder, name):
     assert not {name, MANIFEST} & list_names(folder)
     manifest = fetch("model", MODEL, None, folder)
     (folder / name).write_bytes(model_files()[name][:-1] + b"?")
-    assert verify(folder, manifest)
+    assert describe_damage(folder, manifest)
     hub.requests.clear()
     assert fetch("model", MODEL, None, folder) == manifest
-    assert verify(folder, manifest) == [] and name in hub.get_fetched()
+    assert describe_damage(folder, manifest) == [] and name in hub.get_fetched()
 
 
 RUN_STEP = """

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.tiny_models import sealed
-from workflow_scripts.bridge.gpus import has_gpu, take_gpus
+from workflow_scripts.bridge.gpus import has_gpu, reserve_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
 from workflow_scripts.hub.load import (
@@ -36,12 +36,12 @@ def no_gpu(monkeypatch):
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
     """A requested or assigned GPU is used, or the job fails with a hardware error, not a failed cell."""
-    assert choose_device("auto") == "cpu", "of a job that asks for none"
+    assert choose_device("auto") == "cpu", "for a job that requests no GPU"
     monkeypatch.setenv("CHORUS_GPUS", "")
-    take_gpus({"gpu": 1})
+    reserve_gpus({"gpu": 1})
     assert choose_device("auto") == "cpu", "on a machine without GPUs"
     monkeypatch.delenv("CHORUS_GPUS")  # as on Slurm
-    take_gpus({"gres": "gpu:a100:1"})
+    reserve_gpus({"gres": "gpu:a100:1"})
     assert has_gpu() and choose_device("cpu") == "cpu"
     for device in ("auto", "cuda"):
         with pytest.raises(HardwareError, match="No CUDA GPUs are available") as raised:
@@ -88,7 +88,7 @@ def plant_code(folder):
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        (change_size, {}, r"model\.safetensors is missing or has not the \d+ bytes"),
+        (change_size, {}, r"model\.safetensors is missing or does not have the \d+ bytes"),
         (pickle_weights, {}, "cannot be loaded"),
         (plant_code, {}, "cannot be loaded"),
         (sealed, {"dtype": "8bit"}, "the precision 8bit needs a GPU"),

@@ -4,7 +4,7 @@ import pytest
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.lock import find_lock_conflicts, read_lock, write_lock
-from workflow_scripts.hub.manifest import MANIFEST, Manifest, seal
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, write_manifest
 
 HEADER = "kind\trepository\tcommit\n"
 A, B = "a" * 40, "b" * 40
@@ -15,8 +15,8 @@ def make_manifest(repository: str, commit: str, kind="model", source="huggingfac
     return Manifest(kind=kind, source=source, repository=repository, commit=commit, **facts)
 
 
-def write_manifest(folder, commit: str) -> None:
-    seal(folder, **make_manifest("m/m", commit).model_dump(exclude={"schema_version"}))
+def write_commit(folder, commit: str) -> None:
+    write_manifest(folder, **make_manifest("m/m", commit).model_dump(exclude={"schema_version"}))
 
 
 def test_write_lock(tmp_path):
@@ -50,8 +50,8 @@ def test_read_lock_refused(tmp_path, text, words):
 def test_find_lock_conflicts(tmp_path):
     lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
     write_lock(lock, [make_manifest("m/m", A), make_manifest("not/fetched", A)])
-    write_manifest(folder, A)
+    write_commit(folder, A)
     assert not list(find_lock_conflicts(lock, tmp_path / "hub"))
-    write_manifest(folder, B)
+    write_commit(folder, B)
     [problem] = find_lock_conflicts(lock, tmp_path / "hub")
     assert str(folder / MANIFEST) in problem and A in problem

@@ -6,7 +6,7 @@ from tests.unit.hub.conftest import point_client
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.failed_cells import list_failed_cells
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, main, read_metadata
-from workflow_scripts.hub.submission import Rules, check
+from workflow_scripts.hub.submission import SubmissionRules, check_submissions
 
 MODEL = "acme/Rocket-1B"
 
@@ -43,7 +43,7 @@ def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys
     main(MODEL, "default", folder / METADATA, folder / "log", None, None)
     request = {"name": MODEL, "precision": "float32", "model_type": "pretrained"}
     submissions = {"a.yaml": {"request": request, "sources": [folder / METADATA]}}
-    verdict = check(submissions, Rules(8_000, ()))["a.yaml"]
+    verdict = check_submissions(submissions, SubmissionRules(8_000, ()))["a.yaml"]
     (note,) = list_failed_cells()
     assert MODEL in note["reason"] and note["reason"] == verdict["reason"]
     written = [path.read_text() for path in tmp_path.rglob("*.json")]

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.published import rewrite, save_published
 from tests.unit.chunked.reference import assert_equal, fresh_ids
-from tests.unit.hub.test_chunk import COMPUTE
+from tests.unit.hub.test_build_chunked import COMPUTE
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.local_folders import import_model_folder
 

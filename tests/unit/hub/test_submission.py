@@ -6,16 +6,16 @@ import shutil
 
 import pytest
 
-from workflow_scripts.hub.manifest import read_manifest, seal
-from workflow_scripts.hub.submission import Rules, check
-from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.hub.manifest import read_manifest, write_manifest
+from workflow_scripts.hub.submission import SubmissionRules, check_submissions
+from workflow_scripts.settings.leaderboard_submissions import LeaderboardRequest
 
 
-def make_request(name="Pythia-0.1M", base=None, **keys) -> Request:
+def make_request(name="Pythia-0.1M", base=None, **keys) -> LeaderboardRequest:
     if base:
         keys |= {"weight_type": "delta", "base": f"miniature/{base}"}
     kinds = {"precision": "float32", "model_type": "pretrained"}
-    return Request(**kinds | keys | {"name": f"miniature/{name}"})
+    return LeaderboardRequest(**kinds | keys | {"name": f"miniature/{name}"})
 
 
 def check_all(hub, *requests, on_gpu=True, licences=("mit", "apache-2.0")) -> list[dict]:
@@ -30,8 +30,8 @@ def check_all(hub, *requests, on_gpu=True, licences=("mit", "apache-2.0")) -> li
         }
         for number, request in enumerate(requests)
     }
-    rules = Rules(8_000, licences, on_gpu)
-    return list(check(submissions, rules).values())
+    rules = SubmissionRules(8_000, licences, on_gpu)
+    return list(check_submissions(submissions, rules).values())
 
 
 def test_good_requests_are_accepted(world, model_manifest):
@@ -90,7 +90,7 @@ def test_edited_model(world, tmp_path, file, change, words):
     shutil.copytree(world / "models/miniature/Pythia-0.1M", folder)
     change(folder / file)
     manifest = read_manifest(folder / "manifest.json")
-    seal(folder, **manifest.model_dump(exclude={"schema_version", "files"}))
+    write_manifest(folder, **manifest.model_dump(exclude={"schema_version", "files"}))
     (verdict,) = check_all(tmp_path, make_request())
     assert (verdict["reason"] or "").startswith(words or "")
     assert bool(verdict["reason"]) == bool(words)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from datasets import ClassLabel, List, Value, load_dataset
 
-from workflow_scripts.hub.manifest import read_manifest, verify
+from workflow_scripts.hub.manifest import describe_damage, read_manifest
 from workflow_scripts.miniature import catalogue
 
 SCHEMAS = yaml.safe_load(Path(__file__).with_name("schemas.yaml").read_text())
@@ -45,7 +45,7 @@ def test_dataset_manifests(world):
     for folder in folders:
         manifest = read_manifest(folder / "manifest.json")
         assert (manifest.source, manifest.licence) == ("miniature", "apache-2.0")
-        assert verify(folder, manifest) == []
+        assert describe_damage(folder, manifest) == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
-from workflow_scripts.hub.manifest import read_manifest, verify
+from workflow_scripts.hub.manifest import describe_damage, read_manifest
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
 from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.miniature.tokenizer import SPECS
@@ -49,7 +49,7 @@ def test_placed_model_weights(tmp_path, name):
         assert model.generation_config.eos_token_id == [end_of_turn, tokenizer.eos_token_id]
     manifest = read_manifest(folder / "manifest.json")
     assert manifest.parameters == model.num_parameters()
-    assert verify(folder, manifest) == []
+    assert describe_damage(folder, manifest) == []
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "../tokenizer.json"])

@@ -4,15 +4,15 @@ from dataclasses import asdict
 
 import pytest
 
-from workflow_scripts.planning.estimates import Need
+from workflow_scripts.planning.estimates import JobEstimate
 from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 
 
 def make_job(rule, seconds, mem_mb=1_000, **sizes):
-    need = Need(seconds, mem_mb, **sizes)
-    limits = {"threads": 4, "minutes": need.get_time_limit_minutes(1, Cluster())}
-    return {"rule": rule, **limits, **asdict(need)}
+    estimate = JobEstimate(seconds, mem_mb, **sizes)
+    limits = {"threads": 4, "minutes": estimate.get_time_limit_minutes(1, Cluster())}
+    return {"rule": rule, **limits, **asdict(estimate)}
 
 
 CLUSTER = {"max_job_hours": 8, "gpu": "A100-80GB"}

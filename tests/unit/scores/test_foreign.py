@@ -9,7 +9,7 @@ import pytest
 from tests.records import collect, write_lm_eval_results
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.names import hash_cluster
-from workflow_scripts.scores.foreign.imports import read_folder
+from workflow_scripts.scores.foreign.result_folders import read_folder
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte"}, "lighteval": {"mmlu": "mmlu_helm"}}
@@ -63,11 +63,11 @@ def test_lm_eval_group_score(tmp_path):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("samples_rte_rte.jsonl", '"doc_id": 9', '"doc_id": 8', "of 10 items, and 9 are there"),
+        ("samples_rte_rte.jsonl", '"doc_id": 9', '"doc_id": 8', "n = 10, but there are 9 items"),
         ("results_rte.json", "0.7", "70.0", r"acc is 70; expected 0 to 1"),
         ("samples_rte_rte.jsonl", "doc_id", "id", "cannot be read"),
         ("results_rte.json", "0.7", '"N/A"', "at least 1 item"),
-        ("results_rte.json", "n-shot", "shots", "is no result file of lm-eval"),
+        ("results_rte.json", "n-shot", "shots", "is not a result file of lm-eval"),
     ],
 )
 def test_broken_results_are_refused(folder, file, old, new, message):

@@ -45,11 +45,10 @@ def test_zero_stderr_follows_item_count(tmp_path):
         "a/b,mnli,direct,acc,0.0,0.0,\n",
     )["stderr"]
     assert stderr["sst2", "a/b"] == pytest.approx(compute_share_stderr(1.0, 200))
-    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100)), (
-        "as the other score says"
-    )
+    # The other score of the task implies 100 items.
+    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100))
     assert stderr["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
-    assert pd.isna(stderr["mnli", "a/b"]), "how many items there were is not known"
+    assert pd.isna(stderr["mnli", "a/b"]), "the number of items is unknown"
 
 
 def test_published_scores_keep_study_names(tmp_path):
@@ -61,7 +60,7 @@ def test_published_scores_keep_study_names(tmp_path):
     leaderboard = scores[scores["study"] == "harmony_leaderboard"].set_index(["model", "task"])
     row = leaderboard.loc["Qwen/Qwen2.5-14B", "gsm8k"]
     assert (row["value"], row["n"]) == (0.8188, 1319)
-    with pytest.raises(UserError, match="other scores go by the name"):
+    with pytest.raises(UserError, match="other scores have the name"):
         merge([own_scores], [LEADERBOARD, LEADERBOARD], METRICS)
 
 
@@ -72,7 +71,7 @@ def test_published_scores_keep_study_names(tmp_path):
         (f"{HEADER}\na/b,sst2,direct,acc,inf\n", "line 2: value"),
         (f"{HEADER}\na/b,sst2,direct,f1,1\n", "metric is 'f1'"),
         (f"{HEADER}\na/b,rte,direct,acc,0\na/b,sst2,direct,acc,96.4\n", "line 3: .*0 to 1"),
-        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", "line 3: .*second time"),
+        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", "line 3: .*twice"),
         ("model,rank,pc1,mnly\na/b,1,2,3\n", "Did you mean 'mnli'"),
         (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", "cannot be read"),
     ],

@@ -9,9 +9,9 @@ from sklearn.metrics import matthews_corrcoef
 
 from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.scores.influences import (
-    compute_least_variance,
+    compute_item_errors,
+    compute_min_variance,
     get_row_errors,
-    item_errors,
     list_influences,
 )
 
@@ -34,7 +34,7 @@ def score_answers(gold, predictions, clusters=None, same_model=False) -> Iterato
 
 
 def compute_covariance(*answers, **kwargs) -> np.ndarray:
-    _, errors = get_row_errors(item_errors(score_answers(*answers, **kwargs)), ["model"])
+    _, errors = get_row_errors(compute_item_errors(score_answers(*answers, **kwargs)), ["model"])
     return errors.shared @ errors.shared.T + np.diag(errors.own**2)
 
 
@@ -52,7 +52,7 @@ def test_covariance_matches_redrawn_clusters(per_cluster):
     draws = np.random.default_rng(2).integers(100, size=(4000, 100))
     expected = np.cov(right[:, ::per_cluster][:, draws].mean(axis=2))
     assert covariance == pytest.approx(expected, abs=0.1 * expected.max())
-    assert expected[0, 1] > 0.1 * expected[0, 0], "they do go together"
+    assert expected[0, 1] > 0.1 * expected[0, 0], "the errors of the models are correlated"
 
 
 def test_repeated_trainings_are_averaged():
@@ -65,7 +65,7 @@ def test_repeated_trainings_are_averaged():
 @pytest.mark.parametrize("right", [0, 1, 50])
 def test_extreme_score_has_an_error(right):
     variance = compute_covariance(np.ones(50, bool), [np.arange(50) < right]).item()
-    assert 0.003 > variance >= compute_least_variance(right / 50, 50) * (1 - 1e-9) > 0
+    assert 0.003 > variance >= compute_min_variance(right / 50, 50) * (1 - 1e-9) > 0
 
 
 def test_mcc_error_matches_redrawn_items():
@@ -77,4 +77,4 @@ def test_mcc_error_matches_redrawn_items():
     # Matthews' coefficient is Pearson's correlation of two binary variables.
     redraws = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
     assert errors[0] == pytest.approx(np.std(redraws), rel=0.1)
-    assert 0.01 < errors[1] < 0.1, "another answer would have moved it, though none was given"
+    assert 0.01 < errors[1] < 0.1, "other answers would have changed the score"

@@ -10,7 +10,7 @@ from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
 
 # Prefixes of lines of bad_configs.txt: @ for keys of a chunked checkpoint, % for keys of a recipe.
-_WITHIN = {
+_TEMPLATES = {
     "@": "chunking: {{checkpoints: [{{model: miniature/Qwen2-1M-Instruct, {}}}]}}",
     "%": "training: {{recipes: {{miniature-cpt: {{{}}}}}}}",
 }
@@ -27,7 +27,7 @@ def get_problems(override) -> list[str]:
 @pytest.mark.parametrize("case", load_table(__file__, "bad_configs.txt"), ids=lambda case: case[0])
 def test_bad_config(case, here):
     text, *texts = case
-    if template := _WITHIN.get(text[0]):
+    if template := _TEMPLATES.get(text[0]):
         text = template.format(text[2:])
     (sentence,) = get_problems(yaml.safe_load(f"{{{text}}}"))
     assert all(text in sentence for text in texts), sentence

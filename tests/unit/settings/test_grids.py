@@ -12,7 +12,7 @@ from workflow_scripts.settings.grids import list_grid_files, read_grid_files
 from workflow_scripts.settings.tables import TaskRow, read_table
 
 TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
-STRANGER = {
+EXTERNAL_GRID = {
     "title": "A paper",
     "scores": ["theirs.csv"],
     "protocols": {
@@ -31,7 +31,7 @@ def write(here):
 
     def write(**keys) -> Path:
         path = Path("config/grids/a_paper.yaml")
-        path.write_text(yaml.safe_dump(STRANGER | keys, sort_keys=False))
+        path.write_text(yaml.safe_dump(EXTERNAL_GRID | keys, sort_keys=False))
         return path
 
     return write

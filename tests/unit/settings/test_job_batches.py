@@ -10,15 +10,15 @@ MODEL = "miniature/Llama-1.4M"
 TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 
 
-@pytest.mark.parametrize(("tasks_per_job", "numbers"), [(4, [""]), (3, ["_1", "_2"])])
-def test_batches(tasks_per_job, numbers):
+@pytest.mark.parametrize(("tasks_per_job", "suffixes"), [(4, [""]), (3, ["_1", "_2"])])
+def test_batches(tasks_per_job, suffixes):
     """Batches cover the tasks of the config; a task without a training split has only the direct protocol."""
     protocols = ["train_before_test", "direct"]
     harmony = {"models": [MODEL], "tasks": TASKS, "seeds": [3, 5], "protocols": protocols}
     settings = load({"harmony": harmony, "cluster": {"tasks_per_job": tasks_per_job}})
     batches = list_batches(settings)
-    direct = [batch for batch in batches if batch.base == "evaluate_direct"]
-    assert [batch.number for batch in direct] == numbers
+    direct = [batch for batch in batches if batch.base_rule == "evaluate_direct"]
+    assert [batch.suffix for batch in direct] == suffixes
     assert [task for batch in direct for task in batch.tasks] == TASKS
     records = list_records(settings)["harmony"]
     assert len(set(records)) == 4 + 2 * 3

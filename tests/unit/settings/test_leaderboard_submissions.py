@@ -13,7 +13,7 @@ CHUNKED = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
 
 
 @pytest.fixture
-def put(tmp_path):
+def write_request(tmp_path):
     def write(file, text=None, /, **keys):
         (tmp_path / file).write_text(text if text is not None else yaml.safe_dump(GOOD | keys))
 
@@ -24,10 +24,10 @@ def read(folder, source="miniature", local=()):
     return read_requests(folder, source, (CHUNKED,), local)
 
 
-def test_request_folder_outside_config(tmp_path, put):
-    put("a.yaml", name="./runs/mine")
+def test_request_folder_outside_config(tmp_path, write_request):
+    write_request("a.yaml", name="./runs/mine")
     for number, name in enumerate(("./runs/theirs", "/etc", "local/etc")):
-        put(f"b{number}.yaml", name=name)
+        write_request(f"b{number}.yaml", name=name)
     for source in ("miniature", "huggingface"):
         requests, refused = read(tmp_path, source, ("local/runs.mine",))
         assert [request.row for request in requests.values()] == ["local--runs.mine~float32"]
@@ -37,18 +37,18 @@ def test_request_folder_outside_config(tmp_path, put):
 
 
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_requests.txt"))
-def test_bad_request(tmp_path, put, keys, texts):
-    put("bad.yaml", **keys)
-    put("good.yaml")
+def test_bad_request(tmp_path, write_request, keys, texts):
+    write_request("bad.yaml", **keys)
+    write_request("good.yaml")
     requests, refused = read(tmp_path)
     assert list(requests) == ["good.yaml"] and list(refused) == ["bad.yaml"]
     assert all(text in refused["bad.yaml"] for text in texts), refused
     assert "AbCdEf" not in refused["bad.yaml"]
 
 
-def test_other_source_requests(tmp_path, put):
-    put("generated.yaml")
-    put("real.yaml", name="Qwen/Qwen2-0.5B")
+def test_other_source_requests(tmp_path, write_request):
+    write_request("generated.yaml")
+    write_request("real.yaml", name="Qwen/Qwen2-0.5B")
     requests, refused = read(tmp_path)
     assert requests["generated.yaml"].row == "miniature--Llama-1.4M~float32"
     assert list(requests) == ["generated.yaml"] and list(refused) == ["real.yaml"]

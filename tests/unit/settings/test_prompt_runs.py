@@ -66,10 +66,10 @@ def test_wrong_run_name():
 
 
 def test_explained_run():
-    assert load({"explain": "run6/anatomy/3"}).explained() == ("run6", "anatomy", 3)
-    assert load({"explain": "run6"}).explained() == ("run6", None, 0)
+    assert load({"explain": "run6/anatomy/3"}).parse_explained_question() == ("run6", "anatomy", 3)
+    assert load({"explain": "run6"}).parse_explained_question() == ("run6", None, 0)
     with pytest.raises(UserError, match="explain is 'rum6'"):
-        load({"explain": "rum6"}).explained()
+        load({"explain": "rum6"}).parse_explained_question()
 
 
 @pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))

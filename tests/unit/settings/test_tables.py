@@ -54,7 +54,7 @@ def test_bad_cell(tmp_path, kind, column, cell, expected):
 @pytest.mark.parametrize(
     ("columns", "rows", "expected"),
     [
-        (MODEL, 2, "line 3: acme/Rocket-1B is there a second time"),
+        (MODEL, 2, "line 3: acme/Rocket-1B is listed twice"),
         (["modell", *list(MODEL)[1:]], 1, "modell is .*Did you mean 'model'"),
     ],
 )

@@ -10,7 +10,7 @@ from tests.tiny_models import edit_config, make_tiny_model, put_in_hub, sealed
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.tiny_training import make_keys, train_tiny
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import read_manifest, verify
+from workflow_scripts.hub.manifest import describe_damage, read_manifest
 from workflow_scripts.training.output import save_checkpoint
 
 IDS = torch.tensor([[5, 9, 13, 2, 40]])
@@ -55,7 +55,7 @@ def test_checkpoint_loads_anywhere(base, tmp_path, keys):
         get_loader(folder / "manifest.json")("float32"),
     ):
         assert torch.allclose(compute_logits(model), expected, atol=1e-5)
-    assert not verify(folder, read_manifest(folder / "manifest.json"))
+    assert not describe_damage(folder, read_manifest(folder / "manifest.json"))
 
 
 def test_weights_keep_base_dtype(base, tmp_path):

@@ -21,15 +21,15 @@ from workflow_scripts.evaluation.record_parts import build_metric, build_task_fa
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder
-from workflow_scripts.hub.record_fields import Recording
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.hub.record_fields import RunTracker
+from workflow_scripts.settings.prompts.spec import PromptSpec
 
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
-    recording, params = Recording(), PromptRequest.model_validate(request)
+    tracker, params = RunTracker(), PromptRequest.model_validate(request)
     hub, spec, loading = get_hub_folder(data[0]), params.asking, params.compute.loading
     loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
@@ -54,7 +54,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
             "prompt_run",
             params,
             loaded,
-            recording,
+            tracker,
             engine.tokens,
             batch_size=1,
             attention=engine.model.attention,
@@ -71,7 +71,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
 def run_prompts(
     engine: Any,
     tokenizer: Any,
-    spec: Asking,
+    spec: PromptSpec,
     questions: list[Question],
     prompts: list[Prompt],
     seed: int,

@@ -10,7 +10,7 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS, read_question
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 
 
 def explain_prompt(
@@ -27,7 +27,7 @@ def explain_prompt(
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec = Asking.model_validate(asking)
+    spec = PromptSpec.model_validate(asking)
     hub = get_hub_folder(data[0])
     tokenizer = load_tokenizer(model)
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)

@@ -11,7 +11,7 @@ from jinja2 import TemplateError as JinjaError
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_dev
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 from workflow_scripts.settings.prompts.templates import render
 
 
@@ -29,7 +29,7 @@ class Prompt:
 class Renderer:
     """A renderer of the questions of one run, for one tokenizer."""
 
-    def __init__(self, asking: Asking, tokenizer: Any, config: Any, hub: Path):
+    def __init__(self, asking: PromptSpec, tokenizer: Any, config: Any, hub: Path):
         self._asking, self._tokenizer = asking, tokenizer
         self._window = config.max_position_embeddings
         shots = asking.shots

@@ -4,7 +4,7 @@ from typing import Any
 
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 from workflow_scripts.settings.settings import Settings
 
 
@@ -12,14 +12,14 @@ class PromptRequest(JobParams):
     """All parameters that the outputs of a run depend on; parsing is not among them."""
 
     run: str
-    asking: Asking
+    asking: PromptSpec
     max_items_per_subject: int | None
     compute: Loading
     seed: int
 
 
 def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
-    asking = Asking.select_fields(settings.prompt_runs[run])
+    asking = PromptSpec.select_fields(settings.prompt_runs[run])
     dtype = settings.prompts.dtype or (None if settings.source == "miniature" else asking.dtype)
     return PromptRequest(
         run=run,
@@ -32,6 +32,6 @@ def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
 
 def build_explain_arguments(settings: Settings) -> dict[str, Any]:
     """Return run, subject and number of the question named by the config key `explain`, and its prompt."""
-    run, subject, number = settings.explained()
-    asking = Asking.select_fields(settings.prompt_runs[run]).model_dump(mode="json")
+    run, subject, number = settings.parse_explained_question()
+    asking = PromptSpec.select_fields(settings.prompt_runs[run]).model_dump(mode="json")
     return {"run": run, "subject": subject, "number": number, "asking": asking}

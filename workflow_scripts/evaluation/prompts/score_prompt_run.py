@@ -18,12 +18,12 @@ from workflow_scripts.evaluation.group_metrics import (
 )
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, SCORING_RULES
 from workflow_scripts.evaluation.prompts.questions import LETTERS
-from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
+from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, AnswerParsing
 
 
 def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> None:
     """Score the outputs with the run's current parsers and write the record and its items."""
-    spec = Reading.model_validate(read)
+    spec = AnswerParsing.model_validate(read)
     stored = read_complete_record(generations)
     rows = read_items(generations).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
@@ -46,7 +46,7 @@ def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> N
     )
 
 
-def score_output(output: Item, spec: Reading) -> Item:
+def score_output(output: Item, spec: AnswerParsing) -> Item:
     """Parse and score one output; an output that no parser can read is wrong."""
     choices, gold = _get_choices(output)
     text = output.text or ""
@@ -86,7 +86,9 @@ def _get_choices(output: Item) -> tuple[list[str], int]:
     return output.choices or [], LETTERS.index(output.gold or "")
 
 
-def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[Metric, ...]:
+def compute_metrics(
+    outputs: list[Item], items: list[Item], spec: AnswerParsing
+) -> tuple[Metric, ...]:
     """Compute the metrics of each subject, and the micro and macro averages."""
     table = pd.DataFrame([item.scores for item in items])
     table["read"] = [item.prediction is not None for item in items]
@@ -111,7 +113,7 @@ def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tu
     return add_group_averages(metrics)
 
 
-def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
+def compute_baseline(outputs: list[Item], spec: AnswerParsing) -> Baseline:
     """Compute the scores of constant choices and of a random choice under the run's own rules.
 
     A lenient rule, which accepts "4" in "24", raises the baseline too.

@@ -1,4 +1,4 @@
-"""Readers of external result files: lm-eval, lighteval and Every Eval Ever.
+"""Read external result files: lm-eval, lighteval and Every Eval Ever.
 
-`imports.read_folder` reads a folder with the reader for its format into `cells.ImportedCell`s and their items.
+`result_folders.read_folder` reads a folder with the reader for its format into `cells.ImportedCell`s and their items.
 """

@@ -1,17 +1,17 @@
-"""The schema of an imported measurement: model, task, scores and items."""
+"""Define the schema of an imported measurement: model, task, scores and items."""
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Metric, ProtocolName, StrictModel
+from workflow_scripts.core.records import ProtocolName, Score, StrictModel
 
 
-class ImportedScore(Metric):
-    """A metric as in a record, except that only its name and value must be known."""
+class ImportedScore(Score):
+    """A score of which only the name and the value must be known."""
 
     stderr: NonNegativeFloat | None = None
-    n: PositiveInt | None = None  # type: ignore[assignment]
+    n: PositiveInt | None = None
     best_constant: float | None = None
     chance: float | None = None
 
@@ -34,7 +34,7 @@ class ImportedCell(StrictModel):
     scores: tuple[ImportedScore, ...] = Field(min_length=1)
 
 
-Measured = tuple[ImportedCell, list[Item]]
+CellWithItems = tuple[ImportedCell, list[Item]]
 
 
 def get_model_name(name: str) -> str:

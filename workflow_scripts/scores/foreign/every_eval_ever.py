@@ -9,9 +9,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
     ImportedCell,
     ImportedScore,
-    Measured,
     get_model_name,
 )
 
@@ -21,7 +21,7 @@ KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     """Read the scores of each evaluation and its subsets, without those under varied conditions."""
     details = content["model_info"]["additional_details"]
     try:

@@ -12,9 +12,9 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
     ImportedCell,
     ImportedScore,
-    Measured,
     get_model_name,
 )
 
@@ -23,7 +23,7 @@ KEYS = ("config_general", "results", "config_tasks")
 
 def read(
     path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     """Read each task; parts of a known task, such as subjects (mmlu:anatomy), become subsets of its items.
 
     An unknown name with a colon (arc:easy) is a separate task.
@@ -34,14 +34,14 @@ def read(
     for key in results:
         name, _, shots = key.rpartition("|")
         if name and not name.endswith("_average"):
-            whole = name.partition(":")[0]
-            task = whole if whole in names.get("lighteval", ()) else name
+            prefix = name.partition(":")[0]
+            task = prefix if prefix in names.get("lighteval", ()) else name
             parts[task, int(shots)].append(key)
     for (task, shots), keys in parts.items():
         items = [_read_details(path, key, len(keys) > 1) for key in keys]
         if len(keys) > 1 and not all(items):
             raise UserError(
-                f"{path}: {task} has parts without details; expected the folder details beside the folder"
+                f"{path}: {task} has parts without details; expected the folder details next to the folder"
                 " results (--save-details)."
             )
         cell = ImportedCell(
@@ -59,7 +59,8 @@ def read(
 
 def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[ImportedScore]:
     """Average the scores of a task's parts, weighted by their numbers of questions."""
-    table, total = pd.DataFrame(parts), sum(sizes)
+    table = pd.DataFrame(parts)
+    total = sum(sizes)
     weights = np.array(sizes) / total if total else np.ones(1)
     for name in parts[0]:
         if not name.endswith("_stderr"):
@@ -73,7 +74,7 @@ def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[Import
 
 
 def _read_details(path: Path, key: str, is_part: bool) -> list[Item]:
-    """Read the questions of one part; each has one row per sampling method."""
+    """Read the questions of one part of a task, or none without its file; each has one row per sampling method."""
     import pyarrow.parquet as pq
 
     date = path.stem.removeprefix("results_")
@@ -99,7 +100,8 @@ def _read_item(name: str, subset: str | None, rows: list[dict[str, Any]]) -> Ite
     }
     texts = [row["model_response"]["text"] for row in rows if row["model_response"].get("text")]
     text = texts[-1][0] if texts else None
-    gold, choices = doc["gold_index"], doc.get("choices") or []
+    choices = doc.get("choices") or []
+    gold = doc["gold_index"]
     gold = gold[0] if isinstance(gold, list) else gold
     return Item(
         item=name,

@@ -10,9 +10,9 @@ from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
     ImportedCell,
     ImportedScore,
-    Measured,
     get_model_name,
 )
 
@@ -24,12 +24,14 @@ def read(
     content: dict[str, Any],
     names: dict[str, dict[str, str]],
     tasks: dict[str, dict[str, Any]],
-) -> Iterator[Measured]:
-    """Read each task, and each scored task group with the items of its members."""
-    groups, results = content["group_subtasks"], content["results"]
+) -> Iterator[CellWithItems]:
+    """Read each task, and each group of tasks that has a score, with the items of its members."""
+    groups = content["group_subtasks"]
+    results = content["results"]
     scored = [name for name, scores in results.items() if any("," in key for key in scores)]
     members = {name for group in scored for name in _list_members(group, groups)}
-    config, counts = content["config"], content["n-samples"]
+    config = content["config"]
+    counts = content["n-samples"]
     for task in [name for name in scored if name not in members]:
         clusters = tasks.get(names.get("lm_eval", {}).get(task, ""), {}).get("cluster", [])
         leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]

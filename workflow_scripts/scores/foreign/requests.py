@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.settings.imports import hash_imported_files, import_name
+from workflow_scripts.settings.import_folders import get_import_name, hash_imported_files
 from workflow_scripts.settings.settings import Settings
 
 
 def describe_tasks(settings: Settings) -> dict[str, Any]:
-    """Return our name for each harness's task, and the metric and clusters of each of our tasks."""
+    """Return `names`, our name of each harness's tasks, and `tasks`, the metric and cluster columns of our tasks."""
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
@@ -20,7 +20,7 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
 def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
     """Build the parameters of a study's import folders; a hash of their files reruns the job when one changes."""
     imports = settings.imports if study == "harmony" else ()
-    folders = {import_name(folder): folder for folder in imports}
+    folders = {get_import_name(folder): folder for folder in imports}
     return {
         "folders": folders,
         "stamps": list(map(hash_imported_files, folders.values())),
@@ -29,7 +29,7 @@ def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
 
 
 def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
-    """List the models to compare, and the file hashes of those that are result folders, if both are."""
+    """List the two names to compare and, if both are result folders, the hash of each folder's files."""
     names = (settings.compare or "").split()
     folders = [
         name for name in names if Path(name).is_dir() and not Path(name, "config.json").is_file()

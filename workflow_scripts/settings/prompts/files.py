@@ -47,7 +47,7 @@ def _read_content(files: dict[str, Path], name: Any, key: str) -> dict[str, Any]
     if name not in files:
         near = format_suggestion(str(name), files)
         raise UserError(
-            f"{key} has {name!r}; expected the name of a run that extends no run in a circle.{near}"
+            f"{key} has {name!r}; expected the name of a run, without a cycle of extends.{near}"
         )
     path = files[name]
     content = read_yaml(path)

@@ -7,7 +7,14 @@ from pydantic import Field
 
 from workflow_scripts.settings.compute import Dtype
 from workflow_scripts.settings.prompts.templates import Template
-from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section, Words
+from workflow_scripts.settings.section import (
+    Count,
+    Listed,
+    NonEmptyText,
+    NonNegative,
+    Positive,
+    Section,
+)
 
 DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
 
@@ -23,7 +30,7 @@ Parser = Literal[
 ]
 # These parsers return a letter, the others a text.
 LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_at_start")
-Rightness = Literal["equal", "occurs", "letter"]
+CorrectnessRule = Literal["equal", "occurs", "letter"]
 ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
 
 
@@ -38,11 +45,11 @@ class Message(Section):
 
 
 class Example(Section):
-    question: Words
+    question: NonEmptyText
     """Text of the question."""
-    choices: Listed[Words] = Field(min_length=2)
+    choices: Listed[NonEmptyText] = Field(min_length=2)
     """Texts of the choices."""
-    answer: Words
+    answer: NonEmptyText
     """The correct choice, word for word."""
 
     def find_contradictions(self) -> Iterator[str]:
@@ -113,12 +120,12 @@ class Decoding(Section):
         return self.model_dump(include={"temperature", "top_p", "top_k"}, exclude_none=True)
 
 
-class Link(Section):
+class AnswerParser(Section):
     """A parser, with the rule that judges its answers."""
 
     parser: Parser
     """Parser of the output."""
-    right: Rightness
+    right: CorrectnessRule
     """When the answer is correct: equal, it is the correct choice's text, ignoring case; occurs,
     it contains that text; letter, it is the correct choice's letter."""
 
@@ -130,17 +137,17 @@ class Link(Section):
             )
 
 
-class Reading(Section):
+class AnswerParsing(Section):
     """How outputs are parsed and judged; a change rescores the outputs without running the model."""
 
     format: Parser | None = None
     """The parser that accepts exactly the format that the prompt requests. It decides whether the
     format was met and what strict parsing would have counted."""
-    answers: Listed[Link] = Field(min_length=1)
+    answers: Listed[AnswerParser] = Field(min_length=1)
     """Parsers in the order in which they are tried; the first that finds an answer decides."""
 
 
-class Asking(Section):
+class PromptSpec(Section):
     """All keys that the model's output depends on."""
 
     questions: Literal["mmlu", "vendor"] = "mmlu"
@@ -155,7 +162,7 @@ class Asking(Section):
     """The conversation for the model's chat template; exclusive with text."""
     text: Template | None = None
     """A template of the raw text that the model continues; exclusive with messages."""
-    date: Words = "26 Jul 2024"
+    date: NonEmptyText = "26 Jul 2024"
     """Date for chat templates that state one (Llama 3.2's); today's date would change the prompt
     every day."""
     shots: Shots = Shots()
@@ -172,19 +179,19 @@ class Asking(Section):
         return list(dict.fromkeys([DATASETS[self.questions], *dev]))
 
 
-class PromptRun(Asking):
+class PromptRun(PromptSpec):
     """A prompt run, as its file defines it."""
 
-    extends: Words | None = None
+    extends: NonEmptyText | None = None
     """Another run to inherit from; mappings are merged key by key, lists are replaced, and null
     unsets a value."""
-    changed: Words
+    changed: NonEmptyText
     """What differs from the run before, for the tables."""
-    after: Words | None = None
+    after: NonEmptyText | None = None
     """The run to compare with, question by question; null is the one it extends."""
-    published: Words | None = None
+    published: NonEmptyText | None = None
     """Its name in resources/published/prompt_runs.csv, if it is published."""
-    read: Reading
+    read: AnswerParsing
     """How outputs are parsed and judged."""
 
     def find_contradictions(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from workflow_scripts.settings.section import Words
+from workflow_scripts.settings.section import NonEmptyText
 
 _MAX_SHOTS = 285
 # Example values of all variables of templates, to check that a template renders.
@@ -44,7 +44,7 @@ def _check_template(template: str) -> str:
     return template
 
 
-Template = Annotated[Words, AfterValidator(_check_template)]
+Template = Annotated[NonEmptyText, AfterValidator(_check_template)]
 
 
 @cache

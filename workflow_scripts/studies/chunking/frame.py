@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
+from workflow_scripts.core.ids import DEFAULT_AGGREGATION, NO_ADAPTERS, UNCHANGED
 from workflow_scripts.render.figures import (
     draw_legend_below,
     draw_placeholder,
@@ -42,7 +42,7 @@ def name_variants(rows: pd.DataFrame) -> pd.Series:
     """Return the variant name of each plan's checkpoint; default aggregation and adapters are not marked."""
     plans, aggregations = rows["plan"], rows["aggregation"]
     adapters = rows["adapters"].fillna(NO_ADAPTERS)
-    marks = ("-" + aggregations).mask(aggregations == USUAL_AGGREGATION).fillna("")
+    marks = ("-" + aggregations).mask(aggregations == DEFAULT_AGGREGATION).fillna("")
     marks += ("-" + adapters).mask(adapters == USUAL_ADAPTERS, "")
     return "@" + plans + marks.mask((plans == UNCHANGED) | plans.str.startswith("prune"), "")
 

@@ -6,7 +6,11 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Cells, index_checkpoints
 from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
-from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import (
+    COLA_LABEL_COUNTS,
+    LEADING_COLUMNS,
+    TEST_ITEMS,
+)
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
@@ -76,7 +80,11 @@ def _compare_scores(
 
 def _compute_step(task: str, value: float) -> float:
     """Compute the smallest possible difference of a score: one answer."""
-    return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
+    return (
+        compute_mcc_step(value, *COLA_LABEL_COUNTS)
+        if task == _CORRELATION
+        else 1 / TEST_ITEMS[task]
+    )
 
 
 def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Cells]:

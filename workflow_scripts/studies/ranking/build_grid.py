@@ -10,9 +10,9 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.imported import read_all_imported, read_imported
+from workflow_scripts.scores.metric_ranges import get_metric_minimum
 from workflow_scripts.scores.tidy import write_parquet
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
@@ -47,7 +47,7 @@ def read_scores(
     paths: Sequence[Path], imported: Sequence[Path], settings: GridSettings
 ) -> pd.DataFrame:
     """Read all scores; `study` is the name of the imported file or the run's study."""
-    others = read_all_imported(imported, settings.metrics, taken={STUDY})
+    others = read_all_imported(imported, settings.metrics, reserved={STUDY})
     scores = pd.concat([read_score_files(paths, settings), *others], ignore_index=True)
     models = scores["model"].nunique()
     if settings.models not in (None, models):

@@ -17,7 +17,7 @@ from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, SIGNIFICANCE
-from workflow_scripts.scores.foreign.imports import read_folder
+from workflow_scripts.scores.foreign.result_folders import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test

@@ -59,8 +59,8 @@ def list_grid_sources(settings: Settings, grid: GridFile) -> dict[str, Any]:
         "scores": ["results/scores/harmony.parquet"],
         "errors": "results/scores/harmony_errors.parquet",
         "imported": list(settings.harmony.imported_scores),
-        "released": list(map(settings.resource, published)) if is_real else [],
-        "correlations": settings.resource("published/items/correlations.csv"),
+        "released": list(map(settings.find_resource, published)) if is_real else [],
+        "correlations": settings.find_resource("published/items/correlations.csv"),
     }
 
 

@@ -17,7 +17,7 @@ from workflow_scripts.render.figures import (
 )
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.scores.errors import get_metric_minimum
+from workflow_scripts.scores.metric_ranges import get_metric_minimum
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.build_grid import read_scores, select_reported
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, TRAINED

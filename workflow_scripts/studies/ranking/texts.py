@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.scores.imported import BITS
+from workflow_scripts.scores.imported import BITS_PER_BYTE
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import compute_cross_agreement
 from workflow_scripts.studies.ranking.build_grid import read_score_files
@@ -30,7 +30,7 @@ _AGREEMENT_NOTE = (
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read one row per text, model label and protocol shown in figures."""
     scores = read_score_files(paths, settings)
-    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(settings.drawn)]
+    bits = scores[(scores["metric"] == BITS_PER_BYTE) & scores["protocol"].isin(settings.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
 

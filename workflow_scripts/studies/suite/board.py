@@ -7,7 +7,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.hub.sandbox import MEGABYTES, SECONDS
+from workflow_scripts.hub.sandbox import MAX_MEGABYTES, MAX_SECONDS
 from workflow_scripts.render.frames import Cells, cells, plain
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
@@ -95,11 +95,11 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
     values = {
         "page": page,
         "model_types": MODEL_TYPES,
-        "fields": leaderboard_submissions.Request.model_fields,
+        "fields": leaderboard_submissions.LeaderboardRequest.model_fields,
         "get_args": get_args,
         "limits": leaderboard_submissions,
-        "seconds": SECONDS,
-        "megabytes": MEGABYTES,
+        "seconds": MAX_SECONDS,
+        "megabytes": MAX_MEGABYTES,
         "clear": CLEAR,
     }
     return {name: Markup(template.render(part=name, **values)) for name in ("About", "FAQ")}

@@ -10,7 +10,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts import explain_prompt
 from workflow_scripts.evaluation.prompts.questions import Question, read_dev, read_questions
 from workflow_scripts.evaluation.prompts.rendering import Renderer
-from workflow_scripts.settings.prompts.spec import Asking
+from workflow_scripts.settings.prompts.spec import PromptSpec
 
 QUESTION = Question(
     "anatomy/0", "anatomy", "What's 2 + 2?", ("3", "it's 4", '"5"', "é"), 1, prompt="<vendor>"
@@ -89,7 +89,7 @@ def test_long_prompt_left_truncation(runs, loaded):
 
 
 def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
-    asking = Asking.select_fields(runs["run9"]).model_dump(mode="json")
+    asking = PromptSpec.select_fields(runs["run9"]).model_dump(mode="json")
     data, text = [world / "datasets/cais/mmlu/manifest.json"], tmp_path / "text"
     explain_prompt.explain_prompt(chat_manifest, data, text, "run9", "anatomy", 1, asking)
     questions, _ = read_questions(world, "vendor")

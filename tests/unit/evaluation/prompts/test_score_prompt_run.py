@@ -11,12 +11,12 @@ from workflow_scripts.evaluation.prompts.score_prompt_run import (
     score_prompt_run,
 )
 from workflow_scripts.evaluation.record_parts import build_metric
-from workflow_scripts.settings.prompts.spec import Reading
+from workflow_scripts.settings.prompts.spec import AnswerParsing
 
 
-def make_reading(format, **answers) -> Reading:
+def make_reading(format, **answers) -> AnswerParsing:
     links = [{"parser": parser, "right": right} for parser, right in answers.items()]
-    return Reading.model_validate({"format": format, "answers": links})
+    return AnswerParsing.model_validate({"format": format, "answers": links})
 
 
 RUN5 = make_reading("json_text", json_text="equal", whole="occurs")

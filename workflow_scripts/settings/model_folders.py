@@ -7,7 +7,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import LOCAL, build_local_name
 from workflow_scripts.core.model_files import (
     count_header_parameters,
-    find_missing_files,
+    describe_missing_files,
     read_json_object,
     select_model_files,
 )
@@ -15,7 +15,7 @@ from workflow_scripts.settings.tables import ModelRow
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 # Words in the name of a model that was tuned for chat.
-_TUNED = {"instruct", "chat", "it", "sft", "dpo", "orpo", "kto", "rlhf", "ppo", "assistant"}
+_CHAT_WORDS = {"instruct", "chat", "it", "sft", "dpo", "orpo", "kto", "rlhf", "ppo", "assistant"}
 
 
 def list_model_files(folder: Path) -> list[str]:
@@ -26,7 +26,7 @@ def list_model_files(folder: Path) -> list[str]:
     files = select_model_files(
         path.relative_to(folder).as_posix() for path in paths if path.is_file()
     )
-    if lacking := find_missing_files(files, "save it as safetensors"):
+    if lacking := describe_missing_files(files, "save it as safetensors"):
         raise UserError(f"the folder {folder} {lacking}")
     if not {"tokenizer.json", "tokenizer_config.json", "tokenizer.model"} & files:
         raise UserError(
@@ -37,12 +37,13 @@ def list_model_files(folder: Path) -> list[str]:
 
 
 def read_folder_row(path: str, families: set[str]) -> ModelRow:
+    """Read the row of a model in a local folder; raise UserError if the folder has no model."""
     folder = Path(path)
     weights = [file for file in list_model_files(folder) if file.endswith(".safetensors")]
     cells = read_model_cells(folder, build_local_name(path), families, is_derived=True)
     parameters = sum(count_header_parameters(folder / file) for file in weights)
-    facts = {"source": LOCAL, "parameters": parameters, "licence": "not stated", "gated": False}
-    return ModelRow.model_validate(cells | facts)
+    others = {"source": LOCAL, "parameters": parameters, "licence": "not stated", "gated": False}
+    return ModelRow.model_validate(cells | others)
 
 
 def read_model_cells(
@@ -50,35 +51,40 @@ def read_model_cells(
 ) -> dict[str, str]:
     """Read the cells of a model's row from its config and tokenizer; `is_derived` means made from another model.
 
-    `instruct` needs more than a chat template, because many base models have one too. The family is the one that a
-    word of the name begins with, or of a local folder, which may have any name, its `model_type`.
+    `instruct` needs more than a chat template, because many base models have one too. The family comes from the words
+    of the name, or for a local folder, which may have any name, from its `model_type`.
     """
     config = read_json_object(folder / "config.json")
     decoder = config.get("text_config") or config
     layers = next((decoder[key] for key in _LAYERS if key in decoder), None)
     if layers is None:
         raise UserError(
-            f"config.json of {name} does not say how many layers it has ({_LAYERS[0]}); add a row of the table"
+            f"config.json of {name} has no number of layers ({_LAYERS[0]}); add a row of the table"
             " of models by hand."
         )
     is_local = name.startswith(f"{LOCAL}/")
     words = re.split("[-_]", name.split("/")[-1])
-    lower = [word.lower() for word in words]
-    is_tuned = is_derived or not _TUNED.isdisjoint(lower)
+    name_words = {word.lower() for word in words}
+    is_tuned = is_derived or not _CHAT_WORDS.isdisjoint(name_words)
     has_template = (
         bool(read_json_object(folder / "tokenizer_config.json").get("chat_template"))
         or (folder / "chat_template.jinja").is_file()
     )
-    kinds = [str(config.get("model_type") or "unknown")] if is_local else words
-    matches = (
-        family
-        for word in kinds
-        for family in sorted(sorted(families), key=len, reverse=True)
-        if word.lower().startswith(family.lower().replace("-", ""))
-    )
+    is_instruct = has_template and is_tuned and "base" not in name_words
+    family_words = [str(config.get("model_type") or "unknown")] if is_local else words
     return {
         "model": name,
-        "family": next(matches, kinds[0]),
+        "family": _match_family(family_words, families),
         "layers": str(layers),
-        "kind": "instruct" if has_template and is_tuned and "base" not in lower else "base",
+        "kind": "instruct" if is_instruct else "base",
     }
+
+
+def _match_family(words: list[str], families: set[str]) -> str:
+    """Return the longest family that a word begins with, or the first word."""
+    longest_first = sorted(sorted(families), key=len, reverse=True)
+    for word in words:
+        for family in longest_first:
+            if word.lower().startswith(family.lower().replace("-", "")):
+                return family
+    return words[0]

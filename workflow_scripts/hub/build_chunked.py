@@ -18,23 +18,31 @@ from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
     HubFile,
     Manifest,
-    list_files,
+    hash_files,
     read_manifest,
     require_unchanged,
-    seal,
+    write_manifest,
 )
 from workflow_scripts.settings.checkpoint import Checkpoint
 
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
-_CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-_LINKED = "base.safetensors"  # transformers would ignore the index if model.safetensors existed
+_CONFIG = "config.json"
+_WEIGHTS = "model.safetensors"
+_WEIGHTS_INDEX = "model.safetensors.index.json"
+_BASE_WEIGHTS = (
+    "base.safetensors"  # transformers would ignore the index if model.safetensors existed
+)
 
 
 def build_chunked(
-    base_manifest: Path, folder: Path, id: str, keys: dict[str, Any], seed: int
+    base_manifest: Path, folder: Path, checkpoint_id: str, keys: dict[str, Any], seed: int
 ) -> Manifest:
-    """Write the chunked checkpoint into `folder`, and its manifest last; `keys` are its additions to config.json."""
-    base, source = read_manifest(base_manifest), base_manifest.parent
+    """Write the chunked checkpoint into `folder`, its manifest last, and return the manifest.
+
+    `keys` are the keys that its config.json has in addition to the base model's.
+    """
+    base = read_manifest(base_manifest)
+    source = base_manifest.parent
     require_unchanged(source, base)
     config, architecture = build_chunked_config(source, base.repository, keys)
     model = _make_empty_model(config, architecture, seed)
@@ -45,13 +53,13 @@ def build_chunked(
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         if new:
             _write_new_weights(temporary, source, new)
-        files += list_files(temporary, [_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
-        return seal(
+        files += hash_files(temporary, [_CONFIG, *([NEW_WEIGHTS, _WEIGHTS_INDEX] if new else [])])
+        return write_manifest(
             temporary,
             sorted(files, key=lambda file: file.path),
             kind="model",
             source=base.source,
-            repository=id,
+            repository=checkpoint_id,
             revision=base.commit,
             licence=base.licence,
             parameters=model.num_parameters(),
@@ -96,29 +104,32 @@ def _link_weights(base: Manifest, source: Path, target: Path, has_new: bool) -> 
     """Link the base model's files, except those that are rewritten, and list them under their new names."""
     files = []
     for file in base.files:
-        if file.path == _CONFIG or (file.path == _INDEX and has_new):
+        if file.path == _CONFIG or (file.path == _WEIGHTS_INDEX and has_new):
             continue
-        path = _LINKED if file.path == _SINGLE and has_new else file.path
+        path = _BASE_WEIGHTS if file.path == _WEIGHTS and has_new else file.path
         link_or_copy(source / file.path, target / path)
         files.append(file.model_copy(update={"path": path}))
     return files
 
 
 def _write_new_weights(target: Path, source: Path, new: dict) -> None:
+    """Write the new weights, and an index of them and the base model's weights."""
     from huggingface_hub import get_local_safetensors_metadata
     from safetensors.torch import save_file
 
     save_file(new, target / NEW_WEIGHTS, metadata={"format": "pt"})
-    base = source if (source / _INDEX).is_file() else target / _LINKED
+    base = source if (source / _WEIGHTS_INDEX).is_file() else target / _BASE_WEIGHTS
     weight_map = get_local_safetensors_metadata(base).weight_map
     weight_map |= dict.fromkeys(new, NEW_WEIGHTS)
     size = sum((target / name).stat().st_size for name in set(weight_map.values()))
-    write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
+    write_json(
+        target / _WEIGHTS_INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map}
+    )
 
 
-def main(model: Path, checkpoint: str, plan: dict[str, Any], seed: int, manifest: Path) -> None:
-    """Build the checkpoint of this name in paths; `plan` is its entry in the config."""
-    keys = Checkpoint.model_validate(plan).keys
+def main(model: Path, checkpoint: str, entry: dict[str, Any], seed: int, manifest: Path) -> None:
+    """Build a checkpoint; `checkpoint` is its id in the form for paths, `entry` its entry of chunking.checkpoints."""
+    keys = Checkpoint.model_validate(entry).keys
     build_chunked(model, manifest.parent, str(CheckpointId.parse(checkpoint)), keys, seed)
 
 

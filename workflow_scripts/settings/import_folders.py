@@ -10,10 +10,10 @@ from workflow_scripts.core.files import hash_json
 from workflow_scripts.settings.names import Folder
 from workflow_scripts.settings.section import Listed
 
-_OURS = ("harmony", "corpora", "own")
+_RESERVED_NAMES = ("harmony", "corpora", "own")
 
 
-def import_name(folder: str) -> str:
+def get_import_name(folder: str) -> str:
     """Return the name of the folder's scores: the last part of its path, safe for file names."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(folder).name).strip("._-") or "imported"
 
@@ -31,7 +31,7 @@ def hash_imported_files(folder: str) -> str:
 
 
 def _refuse_shared_names(folders: tuple[str, ...]) -> tuple[str, ...]:
-    names = [*_OURS, *map(import_name, folders)]
+    names = [*_RESERVED_NAMES, *map(get_import_name, folders)]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two studies or folders would have the name {name!r}")

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from tests.tables import load_cases
+from workflow_scripts.core.chunk_plan import ChunkPlan, Mode, build_chunk_plan
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import ChunkPlan, Mode, chunk_plan
 
 
 def format_plan(plan: ChunkPlan) -> str:
@@ -19,7 +19,7 @@ def format_plan(plan: ChunkPlan) -> str:
 
 @pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "plans.txt"))
 def test_chunk_plan(keys, expected):
-    assert [format_plan(chunk_plan(**keys))] == expected
+    assert [format_plan(build_chunk_plan(**keys))] == expected
 
 
 @pytest.mark.parametrize("mode", [mode for mode in get_args(Mode) if mode != "prune"])
@@ -28,7 +28,7 @@ def test_chunk_plan_layers(mode):
     accepted = 0
     for layers, size, number in product(range(1, 11), range(1, 6), range(1, 6)):
         try:
-            plan = chunk_plan(layers, mode, size, number)
+            plan = build_chunk_plan(layers, mode, size, number)
         except UserError:
             continue
         accepted += 1
@@ -41,5 +41,5 @@ def test_chunk_plan_layers(mode):
 @pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "bad_plans.txt"))
 def test_chunk_plan_refused(keys, expected):
     with pytest.raises(UserError) as error:
-        chunk_plan(**keys)
+        build_chunk_plan(**keys)
     assert expected[0] in str(error.value)

@@ -9,17 +9,17 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
-from workflow_scripts.scores.errors import check_range
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import ImportedScore, Measured
-from workflow_scripts.settings.imports import list_imported_paths
+from workflow_scripts.scores.foreign.cells import CellWithItems, ImportedScore
+from workflow_scripts.scores.metric_ranges import check_range
+from workflow_scripts.settings.import_folders import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 
 
 def read_folder(
     folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     """Read the cells of all JSON files of a folder, with their items where available.
 
     `names` maps each harness's task names to ours; `tasks` has the metric and clusters of each of our tasks.
@@ -49,7 +49,7 @@ def read_folder(
 
 def _read_file(
     path: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> Iterator[Measured]:
+) -> Iterator[CellWithItems]:
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     for reader in READERS:
         if set(reader.KEYS) <= set(content):
@@ -57,7 +57,7 @@ def _read_file(
                 task = names.get(cell.harness, {}).get(cell.task, cell.task)
                 yield cell.model_copy(update={"task": task}), items
             return
-    raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
+    raise UserError(f"{path} is not a result file of lm-eval, lighteval or Every Eval Ever.")
 
 
 def check_score(score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
@@ -65,7 +65,7 @@ def check_score(score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
     if not items:
         return score
     if score.n not in (None, len(items)):
-        raise ValueError(f"{score.name} is of {score.n} items, and {len(items)} are there")
+        raise ValueError(f"{score.name} has n = {score.n}, but there are {len(items)} items")
     update: dict[str, Any] = {"n": len(items)}
     if all(item.choices for item in items):
         golds = Counter(item.gold for item in items)

@@ -1,4 +1,4 @@
-"""Ranges of metrics, and standard errors of scores with no or every item correct, where the usual formula gives 0."""
+"""Check scores against the ranges of their metrics, and replace standard errors of 0 at the ends of the ranges."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ def strip_filter(metric: str) -> str:
 
 
 def check_range(metric: str, value: float) -> None:
-    """Raise ValueError if a value is outside of the range of its metric."""
+    """Raise ValueError if a value is outside the range of its metric."""
     low, high = RANGES.get(strip_filter(metric), (-np.inf, np.inf))
     if not low - TOLERANCE <= value <= high + TOLERANCE:
         raise ValueError(f"{metric} is {value:g}; expected {low:g} to {high:g}")
@@ -45,9 +45,9 @@ def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
     value, error, n = (
         scores[name].astype("Float64").astype(float) for name in ("value", "stderr", "n")
     )
-    zero = (error == 0) & value.between(lowest, 1)
-    implied = ((1 - value) * (value - lowest) / error**2).where(error > 0)
-    n_by_task = n.fillna(implied).groupby([scores["task"], scores["metric"]])
+    is_zero = (error == 0) & value.between(lowest, 1)
+    implied_n = ((1 - value) * (value - lowest) / error**2).where(error > 0)
+    n_by_task = n.fillna(implied_n).groupby([scores["task"], scores["metric"]])
     n = n.fillna(n_by_task.transform("median"))
-    error = error.mask(zero, compute_share_stderr(value, n.where(n >= 1), lowest))
+    error = error.mask(is_zero, compute_share_stderr(value, n.where(n >= 1), lowest))
     return scores.assign(stderr=error.astype("Float64"))

@@ -1,4 +1,4 @@
-"""Write config/schema.json from the models in this folder: python -m workflow_scripts.settings.generate."""
+"""Write config/schema.json from the models in this folder: python -m workflow_scripts.settings.schema."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from workflow_scripts.settings.config import Config
 FILE = Path(__file__).parents[2] / "config/schema.json"
 
 
-def make_schema() -> str:
+def build_schema() -> str:
     """Build the JSON schema with which editors check and complete a config.
 
     No key is required, because config.yaml, which is always loaded, has every key with its default.
@@ -20,4 +20,4 @@ def make_schema() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(make_schema(), encoding="utf-8")
+    FILE.write_text(build_schema(), encoding="utf-8")

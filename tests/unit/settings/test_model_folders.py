@@ -57,7 +57,7 @@ def test_two_folders_same_name(here):
     [
         ({"config.json": None}, "holds no config.json"),
         ({"config.json": b"[]"}, "holds no JSON object"),
-        ({"config.json": b"{}"}, "does not say how many layers"),
+        ({"config.json": b"{}"}, "has no number of layers"),
         ({"model.safetensors": None, "model.bin": b"pickle"}, "save it as safetensors"),
         ({"model.safetensors": b"git-lfs pointer"}, "is not a safetensors file"),
         ({"tokenizer.json": None}, "holds no tokenizer"),
@@ -65,5 +65,7 @@ def test_two_folders_same_name(here):
 )
 def test_folder_without_model(here, changed, sentence):
     save(here / "mine", **changed)
-    with pytest.raises(UserError, match=rf"models\[0\] is './mine': no model: .*{sentence}"):
+    with pytest.raises(
+        UserError, match=rf"models\[0\] is './mine': not a model folder: .*{sentence}"
+    ):
         load({"harmony": {"models": ["./mine"]}})

@@ -10,15 +10,15 @@ from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 
-class Base:
-    """A model that is loaded on demand, in the dtype of the job's training runs."""
+class SharedModel:
+    """A model that is loaded on demand; all training runs of a job have one dtype."""
 
     def __init__(self, manifest_path: Path, loading: Loading):
         self._load = partial(load_model, manifest_path, **loading.loading)
         self._loaded: LoadedModel | None = None
 
-    def loaded(self, dtype: str) -> LoadedModel:
-        """Return the model; callers must not change it."""
+    def get_loaded_model(self, dtype: str) -> LoadedModel:
+        """Return the model, loaded in `dtype` at the first call; callers must not change it."""
         self._loaded = self._loaded or self._load(dtype=dtype)
         return self._loaded
 
@@ -28,7 +28,7 @@ class Base:
         If adapters are trained, the model shares the weights of the loaded one. Otherwise the loaded model itself
         is returned, and the next call loads it again.
         """
-        model = self.loaded(dtype).model
+        model = self.get_loaded_model(dtype).model
         if keys.method == "lora":
             return copy_sharing_weights(model)
         self._loaded = None

@@ -13,9 +13,9 @@ from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.evaluation.verify_chunked import verify_chunked
-from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
+from workflow_scripts.hub.build_chunked import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import read_manifest, verify
+from workflow_scripts.hub.manifest import describe_damage, read_manifest
 from workflow_scripts.settings.checkpoint import Checkpoint
 
 COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -50,7 +50,7 @@ def test_build_chunked(tmp_path, shard):
         assert file.stat().st_nlink == 2
     sealed = read_manifest(built)
     assert sealed.parameters == model.num_parameters() > base.num_parameters()
-    assert sealed.licence == "mit" and verify(built.parent, sealed) == []
+    assert sealed.licence == "mit" and describe_damage(built.parent, sealed) == []
 
 
 def test_build_chunked_refused(model_manifest, tmp_path):

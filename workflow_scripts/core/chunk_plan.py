@@ -34,12 +34,14 @@ _DEFAULT_CHUNKS = 2  # if `num_chunks` is null in the modes with a shared start 
 
 @dataclass(frozen=True)
 class ChunkPlan:
+    """The layers of the shared start, of each parallel chunk and of the shared end, counted from 0."""
+
     start: tuple[int, ...]
     chunks: tuple[tuple[int, ...], ...]
     end: tuple[int, ...]
 
 
-def chunk_plan(
+def build_chunk_plan(
     num_layers: int,
     mode: Mode,
     num_layers_per_chunk: int | None,
@@ -52,36 +54,38 @@ def chunk_plan(
     follows from the other numbers and, if given, must agree with them. 0 chunks of 0 layers is
     the unchanged model in every mode. `prune` reads only `layers_to_prune`.
     """
-    is_prune, has_both_sides = mode == "prune", mode.endswith(BOTH_SIDES)
-    layers, size = layers_to_prune or (), num_layers_per_chunk
-    if bool(layers) != is_prune or not set(layers) < {*range(1, num_layers + 1)}:
+    is_prune = mode == "prune"
+    has_both_sides = mode.endswith(BOTH_SIDES)
+    pruned = layers_to_prune or ()
+    size = num_layers_per_chunk
+    if bool(pruned) != is_prune or not set(pruned) < set(range(1, num_layers + 1)):
         raise UserError(
-            f"layers_to_prune is {list(layers)} with the mode {mode}; expected some of the layers 1 to"
+            f"layers_to_prune is {list(pruned)} with the mode {mode}; expected some of the layers 1 to"
             f" {num_layers} with the mode prune, and none with all others."
         )
     if is_prune:
-        remaining = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
+        remaining = tuple(layer for layer in range(num_layers) if layer + 1 not in pruned)
         return ChunkPlan(remaining, (), ())
     if size is None:
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     if size == 0 and not num_chunks:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    number = _DEFAULT_CHUNKS if num_chunks is None and has_both_sides else num_chunks
-    half = (num_layers - (number or 0) * size) // 2
-    shared = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": half}
-    start = shared[mode.partition("_with_")[2]]
-    if number is None:
-        number = (num_layers - start) // max(size, 1)
-    end = num_layers - start - number * size
-    if min(size, number) < 1 or start < 0 or end != (start if has_both_sides else 0):
+    count = _DEFAULT_CHUNKS if num_chunks is None and has_both_sides else num_chunks
+    half_of_rest = (num_layers - (count or 0) * size) // 2
+    starts = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": half_of_rest}
+    start = starts[mode.partition("_with_")[2]]
+    if count is None:
+        count = (num_layers - start) // max(size, 1)
+    end = num_layers - start - count * size
+    if min(size, count) < 1 or start < 0 or end != (start if has_both_sides else 0):
         raise UserError(
-            f"{num_layers} layers cannot be cut into {number} chunks of {size} in the mode {mode}."
+            f"{num_layers} layers cannot be cut into {count} chunks of {size} in the mode {mode}."
         )
     middle = range(start, num_layers - end)
     if mode.startswith("sequential"):
-        slices = [middle[i * size : (i + 1) * size] for i in range(number)]
+        slices = [middle[i * size : (i + 1) * size] for i in range(count)]
     else:
-        slices = [middle[i::number] for i in range(number)]
+        slices = [middle[i::count] for i in range(count)]
     return ChunkPlan(
         tuple(range(start)), tuple(map(tuple, slices)), tuple(range(middle.stop, num_layers))
     )
