@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.variance import RELIABLE
+from workflow_scripts.stats.variance import TARGET_RELIABILITY
 
 
 def compute_run_numbers(provenance: dict[str, Any]) -> Values:
@@ -17,7 +17,7 @@ def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
     return {
         "limit.clear": CLEAR,
-        "limit.reliability": RELIABLE,
+        "limit.reliability": TARGET_RELIABILITY,
         "run.source": provenance["config"]["source"],
         **studies.add_prefix("run."),
         "run.models": len(provenance["models"]),

@@ -17,7 +17,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.ranking.errors import estimate_reruns
+from workflow_scripts.studies.ranking.errors import estimate_published_noise
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: difference over its standard error; below"
@@ -62,13 +62,13 @@ def main(
     runs = printed.pop("prompt_runs")  # the other tables are MMLU's
     own = {path.stem: read_table(path) for path in ours}
     our_leaderboard = own.get("harmony_leaderboard")
-    reruns = estimate_reruns(leaderboard, cells, comparison["models"])
+    noise = estimate_published_noise(leaderboard, cells, comparison["models"])
     rows = pd.DataFrame(
         [
             *compare_mmlu(printed, own.get("mmlu_by_subject"), comparison["mmlu"]),
             *compare_prompts(runs, own.get("prompt_runs"), **comparison["prompts"]),
-            *compare_harmony(leaderboard, our_leaderboard, reruns),
-            *compare_cells(cells, our_leaderboard, reruns),
+            *compare_harmony(leaderboard, our_leaderboard, noise),
+            *compare_cells(cells, our_leaderboard, noise),
         ]
     )
     if comparison["source"] == "miniature":

@@ -15,12 +15,13 @@ def compare_all(values: np.ndarray) -> np.ndarray:
     exact in float32, which is faster.
     """
     by_task = np.ascontiguousarray(values.T)
-    first, second = by_task[:, :, None], by_task[:, None]
+    first = by_task[:, :, None]
+    second = by_task[:, None]
     return np.subtract(first > second, first < second, dtype=np.float32)
 
 
 def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """Sum a number for each pair of models, [a, model, model], over the pairs that column b of `measured` has."""
+    """Sum the `numbers` of pairs of models, [a, model, model], over those that column b of `measured` has: [a, b]."""
     mask = measured.astype(np.float32)
     return (numbers @ mask * mask).sum(axis=1).astype(float)
 
@@ -64,21 +65,21 @@ def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> 
 
 
 def count_rising_pairs(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
-    """Compute the fraction of pairs of tasks with tau(second) > tau(first), and the number of pairs.
+    """Compute the fraction of pairs of tasks that correlate more in `second` than in `first`, and the number of pairs.
 
-    Both arguments are matrices from `kendall_matrix` over the same tasks; only pairs defined in both count.
+    Both are matrices of correlations over the same tasks; only pairs defined in both count.
     """
     pairs = np.triu_indices(len(first), 1)
-    rise = pd.Series((second.to_numpy() - first.to_numpy())[pairs]).dropna()
-    return float((rise > 0).mean()), len(rise)
+    rises = pd.Series((second.to_numpy() - first.to_numpy())[pairs]).dropna()
+    return float((rises > 0).mean()), len(rises)
 
 
 def select_shared_cells(
     first: pd.DataFrame, second: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Reduce two protocols to the models, tasks and cells that both have; other cells become NaN.
+    """Reduce two protocols to the models, tasks and cells that both have, so that their agreements are comparable.
 
-    A cell that only one protocol has would change only its agreement.
+    Other cells become NaN.
     """
     first, second = first.align(second, join="inner")
     measured = first.notna() & second.notna()

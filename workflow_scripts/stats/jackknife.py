@@ -15,24 +15,30 @@ _MAX_GROUPS, _RANDOM_GROUPS = 64, 24
 
 
 class JackknifeInterval(NamedTuple):
-    """Each number of all models with the ends of its interval, and the number and kind of the jackknife groups."""
+    """A statistic of all models, an array or a number, with the ends of its interval."""
 
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
     groups: int
-    of: str
+    """Number of jackknife groups."""
+    unit: str
+    """What a group is: `families`, `models`, or random `groups` of families."""
 
 
 def group_families(families: pd.Series) -> tuple[np.ndarray, str]:
     """Number the jackknife group of each model: its family, or each model alone if there are too few families.
 
-    A model of unknown family is a separate group. More than 64 groups are merged into 24 at random.
+    Return the numbers, and what a group is. A model of unknown family is a separate group. More than 64 groups are
+    merged into 24 at random.
     """
     groups, names = pd.factorize(families.astype(object).fillna(families.index.to_series()))
-    count, unit = len(names), "families"
+    unit = "families"
+    count = len(names)
     if count < _MIN_FAMILIES:
-        groups, count, unit = np.arange(len(families)), len(families), "models"
+        unit = "models"
+        count = len(families)
+        groups = np.arange(count)
     if count <= _MAX_GROUPS:
         return groups, unit
     return (np.random.default_rng(0).permutation(count) % _RANDOM_GROUPS)[groups], "groups"

@@ -1,4 +1,4 @@
-"""The error model: how scores vary with the sampled items, which all models share, and between training runs.
+"""Model the errors of scores: from the sampling of items, which all models share, and between training runs.
 
 Tests, intervals, ceilings and rank intervals all take their samples and errors of differences from here.
 """
@@ -13,11 +13,11 @@ from workflow_scripts.stats.item_errors import ItemErrors
 
 # Retraining changes most scores little, and a few a lot (models that do not learn). Student's t with _TRAINING_DF
 # degrees of freedom fits the centre and tails of the differences between published releases. Divided by _T_SCALE
-# it has the same 4 % tails as a normal distribution, which `Reruns.spread` is based on.
+# it has the same 4 % tails as a normal distribution, on which `RetrainingNoise.estimate_stderrs` is based.
 _TRAINING_DF = 4
 _T_SCALE = 1.46
-# With more models, a random subset of this size is resampled where all of them would give the same result.
-SAMPLE = 200
+# Of more models, a random subset of this size is resampled where all of them would give nearly the same result.
+_MAX_RESAMPLED_MODELS = 200
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,23 @@ class ScoreErrors:
         """Whether every score has an error."""
         return not (self.scores.notna() & self.stderrs.isna()).to_numpy().any()
 
-    def drawn(self, draws: int, seed: int) -> Iterator[np.ndarray]:
+    def draw_scores(self, draws: int, seed: int) -> Iterator[np.ndarray]:
         """Sample the scores with new items for all models and a new training run of each.
 
         A cell with an unknown error is NaN in every sample.
         """
-        values, spread = self.scores.to_numpy(dtype=float), self.training.to_numpy(dtype=float)
+        values = self.scores.to_numpy(dtype=float)
+        training_sd = self.training.to_numpy(dtype=float)
         items_rng = np.random.default_rng(seed)
         model_rng = np.random.default_rng([seed, 1 + self.stream])
         for _ in range(draws):
-            own = model_rng.standard_normal(values.shape)
-            sample = values + spread * (model_rng.standard_t(_TRAINING_DF, values.shape) / _T_SCALE)
+            noise = model_rng.standard_normal(values.shape)
+            retraining = model_rng.standard_t(_TRAINING_DF, values.shape) / _T_SCALE
+            sample = values + training_sd * retraining
             for column, task in enumerate(self.scores):
                 errors = self.items[task]
-                common = items_rng.standard_normal(errors.shared.shape[1:])
-                sample[:, column] += errors.drawn(common, own[:, column])
+                factors = items_rng.standard_normal(errors.shared.shape[1:])
+                sample[:, column] += errors.draw_changes(factors, noise[:, column])
             yield sample
 
     def compute_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -83,22 +85,21 @@ class ScoreErrors:
         """Compute standard errors of the mean difference over the tasks that both have, which are independent."""
         measured = self.scores.notna().to_numpy()
         shared = measured[first] & measured[second]
-        variances = np.where(shared, self.compute_difference_stderrs(first, second) ** 2, 0.0).sum(
-            axis=1
-        )
+        variances = self.compute_difference_stderrs(first, second) ** 2
+        variance_of_sum = np.where(shared, variances, 0.0).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.sqrt(variances) / shared.sum(axis=1)
+            return np.sqrt(variance_of_sum) / shared.sum(axis=1)
 
-    def part(self, scores: pd.DataFrame) -> "ScoreErrors":
+    def select(self, scores: pd.DataFrame) -> "ScoreErrors":
         """Select the errors of these scores: a subset of the models and tasks, possibly with missing cells."""
         rows = self.scores.index.get_indexer(scores.index)
-        items = {task: self.items[task].part(rows) for task in scores}
+        items = {task: self.items[task].select(rows) for task in scores}
         return ScoreErrors(scores, items, self.training.reindex_like(scores), self.stream)
 
-    def sampled(self) -> "ScoreErrors":
-        """Return a random subset of SAMPLE models if there are more; it depends only on their number."""
+    def subsample(self) -> "ScoreErrors":
+        """Select _MAX_RESAMPLED_MODELS models at random if there are more; which ones depends only on their number."""
         count = len(self.scores)
-        if count <= SAMPLE:
+        if count <= _MAX_RESAMPLED_MODELS:
             return self
-        rows = np.random.default_rng(0).choice(count, SAMPLE, replace=False)
-        return self.part(self.scores.iloc[np.sort(rows)])
+        rows = np.random.default_rng(0).choice(count, _MAX_RESAMPLED_MODELS, replace=False)
+        return self.select(self.scores.iloc[np.sort(rows)])

@@ -24,7 +24,7 @@ from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.ranking.errors import estimate_reruns
+from workflow_scripts.studies.ranking.errors import estimate_published_noise
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
@@ -122,7 +122,7 @@ def test_prompt_runs_need_same_questions(change, expected):
 @cache
 def estimate():
     models = list_model_rows(load({}), "huggingface")
-    return estimate_reruns(read("harmony_leaderboard"), read("harmony_cells"), models)
+    return estimate_published_noise(read("harmony_leaderboard"), read("harmony_cells"), models)
 
 
 def make_leaderboard(protocol: str, scores: pd.DataFrame) -> pd.DataFrame:

@@ -57,10 +57,10 @@ def test_intervals_match_plain_loops(seed, models, gaps, digits):
     # A score with zero standard error is not perturbed, so ties remain.
     stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
     errors = build_score_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
-    samples = list(errors.drawn(5, seed))
+    samples = list(errors.draw_scores(5, seed))
     other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
     means, others_means = (
-        np.array([compute_mean_tau(sample) for sample in protocol.drawn(4, seed)])
+        np.array([compute_mean_tau(sample) for sample in protocol.draw_scores(4, seed)])
         for protocol in (errors, other)
     )
     value = compute_mean_tau(scores.to_numpy())

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import LEADERBOARD, build_score_errors
-from workflow_scripts.stats.missing import complete
+from workflow_scripts.stats.missing import complete_scores
 from workflow_scripts.stats.principal import principal_components
 
 
@@ -25,7 +25,7 @@ def test_estimates_keep_scores_and_ranks(protocol, share, least):
     first = principal_components(scores).scores["PC1"]
     for _ in range(2):
         missing = generator.random(scores.shape) < share
-        completed = complete(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
+        completed = complete_scores(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
         estimates = completed.errors.scores
         assert (completed.filled.to_numpy() == missing).all()
         pd.testing.assert_frame_equal(estimates.mask(missing), scores.mask(missing))
@@ -39,9 +39,9 @@ def test_estimates_keep_scores_and_ranks(protocol, share, least):
 def test_missing_stderr_matches_similar_scores():
     scores, stderrs = read_published("train_before_test")
     missing = np.random.default_rng(0).random(stderrs.shape) < 0.05
-    completed = complete(build_score_errors(scores, stderrs.mask(missing)))
+    completed = complete_scores(build_score_errors(scores, stderrs.mask(missing)))
     ratio = (completed.errors.stderrs / stderrs).to_numpy()[missing]
     assert np.quantile(np.abs(np.log(ratio)), 0.95) < np.log(1.2)
     assert not completed.filled.any(axis=None)
-    unknown = complete(build_score_errors(scores, stderrs.assign(rte=np.nan)))
+    unknown = complete_scores(build_score_errors(scores, stderrs.assign(rte=np.nan)))
     assert unknown.errors.stderrs["rte"].isna().all()

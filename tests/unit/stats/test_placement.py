@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from tests.unit.stats.random_scores import read_families, read_published_scores
-from workflow_scripts.stats.placement import fit, place
+from workflow_scripts.stats.placement import fit_panel, place_model
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ridge_by_family import PENALTIES, fit_ridge, predict_held_out
 
@@ -32,21 +32,21 @@ def test_intervals_cover_held_out_families():
 
 def test_unseen_family_errors_match_sklearn():
     families, distances = FAMILIES.to_numpy(), []
-    learned = fit_ridge(STANDARD, TARGET, families)
+    fitted = fit_ridge(STANDARD, TARGET, families)
     for penalty in PENALTIES:
         errors = np.empty(len(TARGET))
         for family in set(families):
             out = families == family
             ridge = Ridge(alpha=len(PANEL) * penalty).fit(STANDARD[~out], TARGET[~out])
             errors[out] = TARGET[out] - ridge.predict(STANDARD[out])
-        distances.append(np.abs(errors - learned.errors).max())
+        distances.append(np.abs(errors - fitted.errors).max())
     assert min(distances) < 1e-6
 
 
 def test_prediction_matches_sklearn():
     new = (PANEL.iloc[40] + 0.01)[FEW]
-    panel_fit = fit(PANEL, FEW, FAMILIES)
-    placement = place(new, new * 0.0, panel_fit)
+    panel_fit = fit_panel(PANEL, FEW, FAMILIES)
+    placement = place_model(new, new * 0.0, panel_fit)
     standardized = ((new - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()[None]
     expected = [
         Ridge(alpha=len(PANEL) * penalty).fit(STANDARD, TARGET).predict(standardized)[0]
@@ -54,4 +54,5 @@ def test_prediction_matches_sklearn():
     ]
     assert np.abs(np.array(expected) - placement["pc1"]).min() < 1e-6
     assert placement["best_rank"] <= placement["rank"] <= placement["worst_rank"]
-    assert place(new.mask(new.index == "gsm8k", 0.99), new * 0, panel_fit)["outside"] == ["gsm8k"]
+    new["gsm8k"] = 0.99
+    assert place_model(new, new * 0, panel_fit)["outside"] == ["gsm8k"]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.render.verdict import BY_LUCK
-from workflow_scripts.stats.reruns import estimate_rerun_errors, subtract_task_lines
+from workflow_scripts.stats.reruns import estimate_retraining_noise, subtract_task_lines
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 # SIZES are task-wise differences between reruns, like those of the published pair of releases.
@@ -27,7 +27,7 @@ def test_rerun_false_alarm_rate():
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
         pair = simulate(generator, df)
         twice = pair.mask(generator.random(pair.shape) < 0.25)
-        reruns = estimate_rerun_errors(twice, UNKNOWN)
+        reruns = estimate_retraining_noise(twice, UNKNOWN)
         rerun = simulate(generator, df)
         exceeding.append(
             (rerun.abs() > [reruns.compute_limit(task, 0) for task in rerun]).to_numpy().mean()
@@ -54,6 +54,6 @@ def test_mean_difference_stderr_matches_samples():
     items = build_score_errors(scores, scores * 0 + 0.2, correlation=0.5).items
     errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3)
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
-    samples = np.array(list(errors.drawn(1000, 0)))
+    samples = np.array(list(errors.draw_scores(1000, 0)))
     spread = np.nanmean(samples[:, first] - samples[:, second], axis=2).std(axis=0)
     assert errors.compute_mean_difference_stderrs(first, second) == pytest.approx(spread, rel=0.1)

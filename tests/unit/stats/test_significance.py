@@ -39,17 +39,17 @@ def test_difference_interval_and_detectable_size():
     result = estimate_difference(0.02, 0.01)
     assert result["low"] == pytest.approx(0.02 - 0.0195996, abs=1e-6)
     assert result["detectable"] == pytest.approx((1.959964 + 0.841621) * 0.01)
-    result = estimate_difference(-0.02, 0.01, freedom=3)
+    result = estimate_difference(-0.02, 0.01, df=3)
     assert result["high"] == pytest.approx(-0.02 + t.ppf(0.975, 3) * 0.01)
     assert np.isnan(estimate_difference(0.02, np.nan)["detectable"])
 
 
-@pytest.mark.parametrize("freedom", [1, 23])
-def test_detectable_difference_has_stated_power(freedom):
+@pytest.mark.parametrize("df", [1, 23])
+def test_detectable_difference_has_stated_power(df):
     generator = np.random.default_rng(1)
-    samples = generator.standard_normal(4000) + compute_detectable_z(freedom)
-    samples /= np.sqrt(generator.chisquare(freedom, 4000) / freedom)
-    assert (samples > t.ppf(0.975, freedom)).mean() == pytest.approx(0.8, abs=0.03)
+    samples = generator.standard_normal(4000) + compute_detectable_z(df)
+    samples /= np.sqrt(generator.chisquare(df, 4000) / df)
+    assert (samples > t.ppf(0.975, df)).mean() == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize("n", [1, 7, 5463])

@@ -8,7 +8,7 @@ from workflow_scripts.render.frames import Cells, index_checkpoints
 from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
-from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.reruns import RetrainingNoise
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
@@ -18,7 +18,7 @@ _PRINTED_TO = 1e-4
 
 
 def compare_harmony(
-    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, noise: RetrainingNoise
 ) -> Iterator[dict]:
     """Yield a row for each score of the published leaderboard, after training."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
@@ -28,22 +28,22 @@ def compare_harmony(
     scores = scores.assign(
         protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
     )
-    return _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
+    return _compare_scores(SOURCE, scores, ours, noise, _PRINTED_TO)
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, noise: RetrainingNoise
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training."""
     scores = published[published["task"].isin(TEST_ITEMS)]
-    return _compare_scores(CELLS, scores, ours, reruns, 0)
+    return _compare_scores(CELLS, scores, ours, noise, 0)
 
 
 def _compare_scores(
     name: str,
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    reruns: Reruns,
+    noise: RetrainingNoise,
     printed_to: float,
 ) -> Iterator[dict]:
     """Compare published scores with ours by the standard error of their difference.
@@ -56,7 +56,7 @@ def _compare_scores(
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
-            error = max(reruns.compute_limit(task, model) / LIMIT, _compute_step(task, value))
+            error = max(noise.compute_limit(task, model) / LIMIT, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
         cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})

@@ -57,13 +57,13 @@ def compute_family_interval(
 
     `compute` takes the mask of the models to keep.
     """
-    reach = compute_family_jackknife(compute, families)
+    interval = compute_family_jackknife(compute, families)
     return {
-        "value": float(reach.value),
-        "families_low": float(np.maximum(reach.low, -limit)),
-        "families_high": float(np.minimum(reach.high, limit)),
-        "groups": reach.groups,
-        "of": reach.of,
+        "value": float(interval.value),
+        "families_low": float(np.maximum(interval.low, -limit)),
+        "families_high": float(np.minimum(interval.high, limit)),
+        "groups": interval.groups,
+        "of": interval.unit,
     }
 
 
@@ -111,7 +111,7 @@ def _compute_statistics(
     mean |= {"statistic": frame.MEAN, "pairs": defined}
     rows = [mean, *pairs]
     if measure == "kendall":
-        errors = grid.errors.part(scores)
+        errors = grid.errors.select(scores)
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
         ceilings = compute_agreement_ceiling(errors, max(draws // 5, 10), seed)
         # Over the same pairs of tasks as the mean; NaN if any score lacks an error.
@@ -152,7 +152,7 @@ def _compare_with_direct(
     families = direct.models.loc[before.index, "family"]
     rise = compute_family_interval(compute_rise, families, limit=2.0)
     if measure == "kendall":
-        errors = direct.errors.part(before), other.errors.part(after)
+        errors = direct.errors.select(before), other.errors.select(after)
         interval = bootstrap_agreement_rise(*errors, draws=draws, seed=seed)
         rise["items_low"], rise["items_high"] = interval
     rows = [{"statistic": frame.DIFFERENCE} | rise, {"statistic": frame.SHARE, "value": share}]

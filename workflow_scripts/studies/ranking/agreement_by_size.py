@@ -28,11 +28,11 @@ from workflow_scripts.studies.ranking.plots import format_size
 ALL, BAND = "all", "band"
 FACTOR = 2.0  # between the ends of a band
 _BAND_END = 5e9  # parameters; the other bands' ends are multiples by powers of FACTOR
-FEWEST = 6  # fewest models of a band
+MIN_BAND_MODELS = 6  # fewest models of a band
 _NOTE = (
     "Mean of Kendall's tau-b over pairs of different tasks, of all models and of those in a band: between two sizes"
-    f" a factor of {FACTOR:.0f} apart, if there are {FEWEST} or more. The 95% interval is over model families (their"
-    " number in brackets; over models where there are fewer than four families). Ceiling: the noise ceiling, the"
+    f" a factor of {FACTOR:.0f} apart, if there are {MIN_BAND_MODELS} or more. The 95% interval is over model families"
+    " (their number in brackets; over models where there are fewer than four families). Ceiling: the noise ceiling, the"
     f" agreement of tasks that differ in nothing but resampled test items{frame.TRAININGS}. Rising: pairs of tasks"
     " whose agreement is higher than zero-shot, over the cells that both protocols have."
 )
@@ -59,7 +59,7 @@ def group_models(grid: Grid) -> list[Group]:
     bands = [
         Group(BAND, _BAND_END * FACTOR**step, _BAND_END * FACTOR ** (step + 1), models.index)
         for step, models in sizes.groupby(steps)
-        if len(models) >= FEWEST
+        if len(models) >= MIN_BAND_MODELS
     ]
     return [Group(ALL, np.nan, np.nan, scored), *bands]
 
@@ -87,7 +87,7 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     interval = compute_family_interval(compute_mean, models["family"])
     row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
     row |= {"models": len(models), "families": models["family"].nunique()} | interval
-    ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
+    ceilings = compute_agreement_ceiling(grid.errors.select(scores), max(draws // 5, 10), seed)
     defined = kendall_matrix(scores).notna()  # the pairs of tasks in the mean
     return row | {"ceiling": average_pairs(ceilings.where(defined))}
 

@@ -16,11 +16,11 @@ from workflow_scripts.scores.imported import read_all_imported, read_imported
 from workflow_scripts.scores.tidy import write_parquet
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
-from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.reruns import RetrainingNoise
 from workflow_scripts.studies.ranking.errors import (
     add_item_errors,
+    estimate_model_noise,
     estimate_training_errors,
-    estimate_trainings,
     read_releases,
 )
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
@@ -89,7 +89,7 @@ def build_table(
     models: pd.DataFrame,
     correlations: Mapping[str, float],
     measured: pd.DataFrame | None = None,
-    reruns: Reruns | None = None,
+    noise: RetrainingNoise | None = None,
 ) -> pd.DataFrame:
     """Build the table of a grid: a row for each protocol, task and label, with the attributes of the model.
 
@@ -105,7 +105,7 @@ def build_table(
         if key in present:
             of_protocol = means[means["protocol"] == key].drop(columns="protocol")
             table = _list_cells(of_protocol, requested.get(key, {}), settings)
-            trained = reruns if protocols[key].after_training else None
+            trained = noise if protocols[key].after_training else None
             training = estimate_training_errors(table, trained)
             tables.append(table.assign(training=training, protocol=key, stream=len(tables)))
     cells = pd.concat(tables, ignore_index=True).join(models, on="model")
@@ -215,7 +215,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         about,
         pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
         select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
-        estimate_trainings(*releases, about) if releases else None,
+        estimate_model_noise(*releases, about) if releases else None,
     )
     write_parquet(table, grid)
 

@@ -113,7 +113,7 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
 
 def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
     """Subtract the second model's scores from the first's, with errors from items and from training."""
-    errors = grid.errors.part(pair)
+    errors = grid.errors.select(pair)
     untrained = replace(errors, training=errors.training * 0)
     values = {
         "difference": pair.iloc[0] - pair.iloc[1],

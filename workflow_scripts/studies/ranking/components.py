@@ -77,7 +77,7 @@ def _compute_shares(
         # Expected values of missing cells understate the variance of the later components, so they are sampled.
         draws = [
             principal_components(draw.loc[cells]).explained_variance_ratio
-            for draw in completed.imputed(_IMPUTED, seed)
+            for draw in completed.draw_imputations(_IMPUTED, seed)
         ]
         ends = ["low", "high", "share"]
         table[ends] = table[ends].add(sum(draws) / _IMPUTED - shares, axis=0).clip(0, 1)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import rule, set_log_axis
-from workflow_scripts.stats.ranks import ranks
+from workflow_scripts.stats.ranks import rank_values
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -36,7 +36,7 @@ def compute_sizes(grids: Grids) -> pd.DataFrame:
     tables = []
     for protocol, grid in grids.items():
         pc1 = compute_pc1(grid)
-        table = grid.models.loc[pc1.index].assign(protocol=protocol, pc1=pc1, rank=ranks(pc1))
+        table = grid.models.loc[pc1.index].assign(protocol=protocol, pc1=pc1, rank=rank_values(pc1))
         table["filled"] = grid.completed.filled.sum(axis=1)
         table["compute"] = count_operations(table)
         tables.append(table.reindex(columns=_COLUMNS).sort_values("rank"))

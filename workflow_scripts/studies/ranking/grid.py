@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.item_errors import ItemErrors
-from workflow_scripts.stats.missing import Completed, complete
+from workflow_scripts.stats.missing import Completed, complete_scores
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import OWN
 
@@ -55,7 +55,7 @@ class Grid:
     @cached_property
     def completed(self) -> Completed:
         """Return the measured values with estimates for missing cells and missing standard errors."""
-        return complete(self.errors.part(self.measured))
+        return complete_scores(self.errors.select(self.measured))
 
     @cached_property
     def ranked(self) -> pd.DataFrame:

@@ -8,9 +8,9 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
-from workflow_scripts.stats.missing import FEWEST
+from workflow_scripts.stats.missing import MIN_SCORES
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks
+from workflow_scripts.stats.ranks import MIN_DRAWS, compute_rank_ranges, rank_values
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -18,14 +18,14 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 _NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within each"
     f" protocol; in brackets the 95% interval of the rank with test items resampled{frame.TRAININGS} (from"
-    f" {FEWEST_DRAWS} replicates where there are thousands of models). PC1 of different protocols, or of different"
+    f" {MIN_DRAWS} replicates where there are thousands of models). PC1 of different protocols, or of different"
     " sets of models, is not on one scale. Scores in percent (of the metric's highest value). train-before-test has"
     " raw scores, the clipped protocol the better of these and the zero-shot ones; imported scores are as in their"
     " source, and the published leaderboard looks clipped. Origin: own runs, or the file that scores were imported"
     " from. A dash is a missing cell. For PC1 and rank it is estimated from the model's other scores and those of"
     f" all models, and the error of the estimate widens the interval; such a rank has a {frame.ESTIMATED}, and the"
-    f" last column names the cells. A model with fewer than {FEWEST} scores, or on fewer than half of the tasks, or"
-    f" without a score on a task that fewer than {FEWEST} models have, has no PC1. Missing standard errors are"
+    f" last column names the cells. A model with fewer than {MIN_SCORES} scores, or on fewer than half of the tasks, or"
+    f" without a score on a task that fewer than {MIN_SCORES} models have, has no PC1. Missing standard errors are"
     " those of the nearest scores; the last column counts them."
 )
 _MODEL = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_billion"]
@@ -48,10 +48,10 @@ def compute_pc1(grid: Grid) -> pd.Series:
 
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
     pc1, completed, measured = compute_pc1(grid), grid.completed, grid.measured
-    table = grid.models[_MODEL].rename_axis("label").assign(pc1=pc1, rank=ranks(pc1))
+    table = grid.models[_MODEL].rename_axis("label").assign(pc1=pc1, rank=rank_values(pc1))
     ranges = pd.DataFrame(columns=["low", "high"], dtype=float)
     if len(pc1):
-        ranges = compute_rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
+        ranges = compute_rank_ranges(completed.errors.select(grid.ranked), draws=draws, seed=seed)
     table = table.join(ranges.add_prefix("rank_"))
     missing = measured.isna().sum(axis=1)
     reason = missing.astype(str) + f" of {measured.shape[1]} tasks missing"

@@ -18,7 +18,7 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _COLUMNS = ["protocol", "task", "model", "newer", "compute", "value", "chance", "slope", "knee"]
 _COLUMNS += ["step", "stderr", "explained", "printed"]
-_FEWEST = 5  # fewest models, as the fit has three parameters
+_MIN_MODELS = 5  # fewest models, as the fit has three parameters
 _NOTE = (
     "Least squares over slope, knee and step of score = chance + slope × max(log10 compute − knee, 0) + step"
     " where the model was trained in {since} or later; compute is {operations} × parameters × tokens of"
@@ -65,7 +65,7 @@ def compare_newer_models(grids: Grids, request: GridNewer) -> pd.DataFrame:
         models["newer"] = (models["date"].astype(str) >= request.since).astype(int)
         for task in grid.measured:
             table = models[["newer", "compute"]].join(grid.values[task].rename("value")).dropna()
-            if len(table) < _FEWEST or table["newer"].nunique() < 2:
+            if len(table) < _MIN_MODELS or table["newer"].nunique() < 2:
                 continue
             chance = request.chance[task]
             fitted = fit(np.log10(table["compute"]), table["newer"], table["value"] - chance)

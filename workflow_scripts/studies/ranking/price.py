@@ -12,7 +12,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ridge_by_family import FEWEST, predict_held_out
+from workflow_scripts.stats.ridge_by_family import MIN_FAMILY_MODELS, predict_held_out
 from workflow_scripts.stats.task_selection import select_tasks
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
@@ -34,7 +34,7 @@ NOTE = (
     " square of the difference of the predicted PC1 from that of the second release on the first one's component, which"
     " is what is predicted: of the other families both releases are known. Within: the share of"
     " models for which it lies"
-    f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
+    f" in the 95% interval of the prediction, and the least such share of a family of {MIN_FAMILY_MODELS} or"
     " more."
 )
 _COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
@@ -95,7 +95,7 @@ def _place(
         "tau": _compute_tau(pd.Series(predicted, models.index), models["second"]),
         "off": float(np.sqrt((off**2).mean())),
         "within": float(within.mean()),
-        "least_within": float(by_family.loc[by_family["size"] >= FEWEST, "mean"].min()),
+        "least_within": float(by_family.loc[by_family["size"] >= MIN_FAMILY_MODELS, "mean"].min()),
     }
 
 

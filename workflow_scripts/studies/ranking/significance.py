@@ -43,7 +43,7 @@ def _compare_pairs(grid: Grid) -> pd.DataFrame:
     if len(scores) < 2:
         return pd.DataFrame()
     above, below = np.triu_indices(len(scores), 1)
-    errors = grid.errors.part(scores)
+    errors = grid.errors.select(scores)
     difference = pd.DataFrame(
         scores.to_numpy()[above] - scores.to_numpy()[below], columns=scores.columns
     )

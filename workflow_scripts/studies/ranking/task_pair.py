@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.stats.partial_order import (
-    SIGNIFICANT,
+    CRITICAL_Z,
     compute_joint_ranks,
     compute_partial_orders,
     compute_rank_bounds,
@@ -21,7 +21,7 @@ from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (
     "Two tasks over the models that have both, scores with their standard errors. A model ranks above"
-    f" another where its score is higher by more than {SIGNIFICANT} standard errors of the difference;"
+    f" another where its score is higher by more than {CRITICAL_Z} standard errors of the difference;"
     " in brackets the ranks that this order leaves a model. Among these its rank is chosen as alike on"
     " both tasks as the order allows, so that what differs between them differs significantly."
     " A score without a standard error is above or below none."
@@ -41,7 +41,7 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
         if len(tasks) < 2 or not set(tasks) <= set(grid.values):
             continue
         values = grid.values[tasks].dropna()
-        errors = grid.errors.part(values)
+        errors = grid.errors.select(values)
         above = compute_partial_orders(errors)
         ranks = compute_joint_ranks(errors, above)
         models = grid.models.loc[values.index].assign(opposed=count_opposed_models(above))

@@ -10,7 +10,7 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.variance import (
     PARTS,
-    RELIABLE,
+    TARGET_RELIABILITY,
     count_tasks_needed,
     decompose_variance,
     estimate_training_variance,
@@ -32,7 +32,7 @@ _NOTE = (
     " model had items of its own, which overestimates where all answer the same. Training: from the seeds of a cell"
     " or from two releases of scores; where it is unknown, a dash, it is part of together. Reliability: the"
     " expected correlation of the mean over these tasks with the mean over as many others of the kind. Tasks"
-    f" for {RELIABLE}: how many tasks the mean needs for that reliability."
+    f" for {TARGET_RELIABILITY}: how many tasks the mean needs for that reliability."
 )
 
 
@@ -47,7 +47,7 @@ def compute_variance(
     for grid in grids.values():
         for group in group_models(grid):
             scores = grid.measured.loc[group.models]
-            errors = grid.errors.part(scores)
+            errors = grid.errors.select(scores)
             training = errors.training**2 if errors.training.to_numpy().any() else None
             if second is not None and release and release.protocol == grid.protocol:
                 training = estimate_training_variance(scores, second)
@@ -83,7 +83,7 @@ def main(
         "Items (%)": "{items:.1%}",
         "Training (%)": "{training:.1%}",
         "Reliability": "{reliability:.3f}",
-        f"Tasks for {RELIABLE:g}": "{tasks_needed:,.0f}",
+        f"Tasks for {TARGET_RELIABILITY:g}": "{tasks_needed:,.0f}",
     }
     title = "Sources of the variance of scores"
     write_grid_table(variance, table, grid_settings, title=title, note=_NOTE, shown=shown)

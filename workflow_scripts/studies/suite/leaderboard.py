@@ -93,7 +93,7 @@ def _compute_gap_stderr(
         rows, items = get_row_errors(errors[is_task], _KEY)
         positions = rows.get_indexer(index)
         others = np.arange(len(keys))
-        variances += items.part(positions).compute_difference_variance(others, 0 * others)
+        variances += items.select(positions).compute_difference_variance(others, 0 * others)
     stderrs = np.sqrt(variances) / len(tasks)
     stderrs[:1] = np.nan
     return stderrs
