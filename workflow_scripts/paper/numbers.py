@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.variance import TARGET_RELIABILITY
 
 
@@ -16,7 +16,7 @@ def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     ).sum()
     seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
     return {
-        "limit.clear": CLEAR,
+        "limit.clear": MIN_CLEAR_Z,
         "limit.reliability": TARGET_RELIABILITY,
         "run.source": provenance["config"]["source"],
         **studies.add_prefix("run."),

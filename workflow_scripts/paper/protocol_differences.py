@@ -11,8 +11,8 @@ import yaml
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.verdict import JUDGED, OTHER_PROTOCOL
-from workflow_scripts.studies.ranking.frame import DIRECT
+from workflow_scripts.render.verdict import COMPARABLE_VERDICTS, OTHER_PROTOCOL
+from workflow_scripts.studies.ranking.grid_tables import DIRECT
 
 NOT_RECORDED = "not recorded"
 NOTE = (
@@ -74,7 +74,7 @@ def withhold_verdicts(rows: pd.DataFrame, differences: pd.DataFrame) -> pd.DataF
     """Replace verdicts that a decisive protocol difference affects by OTHER_PROTOCOL and that difference."""
     decisive = differences[differences["because"].isna()]
     rows = rows.copy()
-    for index, row in rows[rows["verdict"].isin(JUDGED)].iterrows():
+    for index, row in rows[rows["verdict"].isin(COMPARABLE_VERDICTS)].iterrows():
         affects = decisive["study"] == _STUDIES[row["source"].partition("_")[0]]
         affects &= (decisive["protocol"] == DIRECT) == (row["metric"] == DIRECT)
         affects &= decisive["of"] == row["of"]

@@ -23,7 +23,7 @@ from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, select_computed
 from workflow_scripts.render.prose import read_title, render_prose
 from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
-from workflow_scripts.render.web.policy import policy
+from workflow_scripts.render.web.policy import build_policy
 
 PACKAGE = Path(__file__).parents[1]
 PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
@@ -91,7 +91,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
     script = (WEB / "report.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html.j2").render(
         content,
-        policy=policy([script], [style], pictures=True),
+        policy=build_policy([script], [style], pictures=True),
         style=Markup(style),
         script=Markup(script),
         config=yaml.safe_dump(content["provenance"]["config"], sort_keys=False, allow_unicode=True),

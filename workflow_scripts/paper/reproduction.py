@@ -9,9 +9,9 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.verdict import (
-    BY_LUCK,
-    GENERATED,
-    LIMIT,
+    DIFFERENCE_Z,
+    GENERATED_WORLD,
+    MAX_FALSE_ALARM_RATE,
     judge_numbers,
 )
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
@@ -21,7 +21,8 @@ from workflow_scripts.studies.ranking.errors import estimate_published_noise
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: difference over its standard error; below"
-    f" {LIMIT:.0f} in size no difference is shown, and at most {BY_LUCK:.0%} of equal numbers exceed it by chance."
+    f" {DIFFERENCE_Z:.0f} in size no difference is shown, and at most {MAX_FALSE_ALARM_RATE:.0%} of equal numbers"
+    " exceed it by chance."
     " Agrees: the 90% interval of the difference is within the margin, {:g} points; other numbers without a shown"
     " difference are inconclusive. Would show: the smallest difference detectable with a power of 80%. The standard"
     " error of a fine-tuned score is estimated from the authors' two releases; elsewhere it has the sampling of items"
@@ -72,7 +73,7 @@ def main(
         ]
     )
     if comparison["source"] == "miniature":
-        rows["because"] = GENERATED
+        rows["because"] = GENERATED_WORLD
     results = withhold_verdicts(judge_numbers(rows, margin), read_table(differences))
     note = NOTE.format(100 * margin)
     title = "Reproduction of published numbers"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
-from workflow_scripts.render.verdict import BY_LUCK
+from workflow_scripts.render.verdict import MAX_FALSE_ALARM_RATE
 from workflow_scripts.stats.reruns import estimate_retraining_noise, subtract_task_lines
 from workflow_scripts.stats.score_errors import ScoreErrors
 
@@ -32,7 +32,7 @@ def test_rerun_false_alarm_rate():
         exceeding.append(
             (rerun.abs() > [reruns.compute_limit(task, 0) for task in rerun]).to_numpy().mean()
         )
-    assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
+    assert 0.5 * MAX_FALSE_ALARM_RATE < np.mean(exceeding) <= 1.2 * MAX_FALSE_ALARM_RATE
 
 
 def test_subtract_task_lines():

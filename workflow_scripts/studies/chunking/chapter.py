@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
@@ -35,7 +35,7 @@ def get_mmlu_numbers(table: pd.DataFrame) -> Values:
     for metric in METRICS:
         error = micro[f"{metric}_stderr"]
         z = compute_baseline_z(micro[metric], error, micro["baseline"], micro["n"])
-        values[f"mmlu.{metric}_clear"] = (z >= CLEAR).sum()
+        values[f"mmlu.{metric}_clear"] = (z >= MIN_CLEAR_Z).sum()
     return values
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import (
+from workflow_scripts.studies.chunking.plan_tables import (
     name_variants,
     pivot_metrics,
     plot_lines,

@@ -12,15 +12,15 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
+    draw_grid_lines,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
-    rule,
     set_log_axis,
 )
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import perplexity
-from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.render.text import format_perplexity
+from workflow_scripts.studies.chunking.plan_tables import TEXT
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -122,10 +122,10 @@ def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
         names = table["model"] + table["variant"]
     colours = pick_model_colours(table["stage"])
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
-    with drawing(files, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+    with open_figure(files, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
-            rule(axes, "both")
+            draw_grid_lines(axes, "both")
             for stage, marks in table.groupby("stage", sort=False):
                 error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None
                 style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
@@ -133,7 +133,7 @@ def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
-            set_log_axis(panels[0], perplexity)
+            set_log_axis(panels[0], format_perplexity)
         panels[0].set_yticks(table.index, names, fontsize=7.5)
         panels[0].invert_yaxis()
         draw_legend_below(fig, panels[0], 6)

@@ -4,12 +4,18 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, index_checkpoints
-from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
+from workflow_scripts.render.frames import Row, index_checkpoints
+from workflow_scripts.render.verdict import DIFFERENCE_Z, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import RetrainingNoise
-from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
+from workflow_scripts.studies.ranking.grid_tables import (
+    CLIPPED,
+    DIRECT,
+    OWN,
+    STDERR_SUFFIX,
+    TRAINED,
+)
 
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # the metric in rows of scores after training
@@ -56,7 +62,7 @@ def _compare_scores(
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
-            error = max(noise.compute_limit(task, model) / LIMIT, _compute_step(task, value))
+            error = max(noise.compute_limit(task, model) / DIFFERENCE_Z, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
         cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
@@ -68,7 +74,7 @@ def _compare_scores(
             "published": value,
             "published_stderr": row["stderr"],
             "ours": cell.get(task),
-            "ours_stderr": cell.get(f"{task}{ERROR}"),
+            "ours_stderr": cell.get(f"{task}{STDERR_SUFFIX}"),
             "error": error,
             "printed_to": printed_to,
         }
@@ -79,6 +85,6 @@ def _compute_step(task: str, value: float) -> float:
     return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
 
 
-def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Cells]:
+def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Row]:
     """Index the rows of our models by checkpoint and protocol."""
     return index_checkpoints(None if ours is None else ours[ours["origin"] == OWN], "protocol")

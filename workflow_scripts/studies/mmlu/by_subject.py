@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import add_counts, drawing
+from workflow_scripts.render.figures import add_counts, open_figure
 from workflow_scripts.render.tables import write_table
 
 METRICS = ("qem", "em", "acc")
@@ -89,7 +89,7 @@ def plot_by_subject(table: pd.DataFrame, files: list[Path]) -> None:
     labels, gains = zip(*columns, strict=True)
     limit = max(0.1, np.nanmax(np.abs(gains), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
-    with drawing(files, width, height) as (fig, axes):
+    with open_figure(files, width, height) as (fig, axes):
         image = axes.imshow(
             np.transpose(gains), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit
         )

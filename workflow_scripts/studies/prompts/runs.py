@@ -15,7 +15,7 @@ from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
@@ -127,7 +127,7 @@ def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     )
     labels = pd.Index(table["label"].unique())
     colours = pick_model_colours(table["name"])
-    with drawing(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
+    with open_figure(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
         draw_intervals(axes, table, colours, labels)
         down = labels.get_indexer(table["label"])
         axes.plot(table["baseline"], down, "|", color="0.45", label="baseline")

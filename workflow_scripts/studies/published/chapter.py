@@ -8,7 +8,7 @@ from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import summarize_components
-from workflow_scripts.studies.ranking.frame import name_numbers
+from workflow_scripts.studies.ranking.grid_tables import name_numbers
 from workflow_scripts.studies.ranking.variance import summarize_variance
 
 

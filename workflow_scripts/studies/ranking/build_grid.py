@@ -23,9 +23,9 @@ from workflow_scripts.studies.ranking.errors import (
     estimate_training_errors,
     read_releases,
 )
-from workflow_scripts.studies.ranking.frame import OWN, STUDY
 from workflow_scripts.studies.ranking.grid import CELL
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import OWN, STUDY
 
 _CELL = ["protocol", "label", "task"]
 _SCORE = ["value", "training", "shared", "own"]

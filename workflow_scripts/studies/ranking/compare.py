@@ -15,15 +15,15 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import fixed
-from workflow_scripts.render.words import CLEAR, SIGNIFICANCE
+from workflow_scripts.render.text import format_fixed
+from workflow_scripts.render.thresholds import ALPHA, MIN_CLEAR_Z
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
-from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import OVERALL, OWN
 
 QUESTIONS = {
     "items": "other test items",
@@ -39,7 +39,7 @@ _UNKNOWN = {
 _NOTE = (
     "{} minus {}, in percentage points. Uncertainty: what might have been otherwise; other tasks by Student's t."
     " Verdict: which is better, where the 95% confidence interval excludes zero, for a single task where p is below"
-    f" {SIGNIFICANCE} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5%"
+    f" {ALPHA} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5%"
     " shows with a power of 80%."
 )
 _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
@@ -127,7 +127,7 @@ def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
 def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
     """Return for each task whether no score clearly exceeds the baseline; false if the baseline is unknown."""
     above = [compute_baseline_z(row, np.nan, tasks["baseline"], tasks["n"]) for row in scores]
-    return np.array(above).max(axis=0) < CLEAR
+    return np.array(above).max(axis=0) < MIN_CLEAR_Z
 
 
 def compare_folders(
@@ -209,10 +209,10 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     if np.isnan(row["low"]):
         return f"unknown: {_UNKNOWN[row['question']]}"
     difference, low, high, detectable = (
-        fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
+        format_fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
     )
     verdict = "not settled"
-    if not row["p_holm"] >= SIGNIFICANCE and row["low"] * row["high"] > 0:
+    if not row["p_holm"] >= ALPHA and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
     baseline = "; both at the baseline" if row["at_baseline"] else ""
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"

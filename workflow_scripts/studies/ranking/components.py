@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import draw_legend_below, rule
+from workflow_scripts.render.figures import draw_grid_lines, draw_legend_below
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.missing import Completed
@@ -16,7 +16,7 @@ from workflow_scripts.stats.principal import (
     list_component_names,
     principal_components,
 )
-from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
@@ -59,7 +59,7 @@ def compute_components(
             table = _compute_shares(rows, family[rows.index], completed, seed)
             tables.append(table.assign(release=origins, protocol=protocol, group=group))
     table = pd.concat(tables, ignore_index=True)
-    return table[[*_COLUMNS, *table.filter(like=frame.LOADING)]]
+    return table[[*_COLUMNS, *table.filter(like=grid_tables.LOADING_PREFIX)]]
 
 
 def _compute_shares(
@@ -81,15 +81,15 @@ def _compute_shares(
         ]
         ends = ["low", "high", "share"]
         table[ends] = table[ends].add(sum(draws) / _IMPUTED - shares, axis=0).clip(0, 1)
-    loadings = components.loadings.T.add_prefix(frame.LOADING)
+    loadings = components.loadings.T.add_prefix(grid_tables.LOADING_PREFIX)
     return table.join(loadings).rename_axis("component").reset_index()
 
 
 def summarize_components(table: pd.DataFrame, study: str) -> Values:
     """Return the named share of the first component of each group of models, in the grid's own scores."""
     keys = ["protocol", "group"]
-    first = table[table["component"] == frame.FIRST_COMPONENT].drop_duplicates(keys)
-    return frame.name_numbers(first, study, keys, ["share", "models", "tasks"])
+    first = table[table["component"] == grid_tables.FIRST_COMPONENT].drop_duplicates(keys)
+    return grid_tables.name_numbers(first, study, keys, ["share", "models", "tasks"])
 
 
 def _name_group(group: str) -> str:
@@ -122,7 +122,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
             count = table.loc[table["group"] == group, "models"].max()
             axis.set_title(f"{count} models, {_name_group(group)}", fontsize=9)
             axis.set_ylim(0, 100)
-            rule(axis, "y")
+            draw_grid_lines(axis, "y")
         axes[0].set_ylabel("share of the variance, %")
         draw_legend_below(fig, axes[0], 3)
 
@@ -155,7 +155,7 @@ def main(
     }
     title = "Principal components of the scores"
     note = f"{_NOTE} {second.about}" if second else _NOTE
-    frame.write_grid_table(
+    grid_tables.write_grid_table(
         components, table, grid_settings, title=title, note=note, shown=shown, rows=rows
     )
     plot_components(components, grid_settings, figure)

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import rule, set_log_axis
+from workflow_scripts.render.figures import draw_grid_lines, set_log_axis
 from workflow_scripts.stats.ranks import rank_values
-from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import compute_pc1
@@ -17,7 +17,7 @@ OPERATIONS = 6  # pre-training FLOP per parameter and token
 _NOTE = (
     "PC1: 100 times the first principal component of the standardised scores{clipped};"
     f" each protocol has its own. Compute: {OPERATIONS} × parameters × tokens of pre-training; of some models the"
-    f" tokens are not known. {frame.ESTIMATED}: some of the model's scores are estimated from the others."
+    f" tokens are not known. {grid_tables.ESTIMATED_MARK}: some of the model's scores are estimated from the others."
 )
 _ACROSS = {"parameters": "parameters", "compute": "FLOP of pre-training, 6 × parameters × tokens"}
 _COLUMNS = ["protocol", "model", "variant", "origin", "family", "kind", "parameters"]
@@ -66,7 +66,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                 axis.set_xlabel(label)
                 title = f"{settings.names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
-                rule(axis, "both", color="0.92")
+                draw_grid_lines(axis, "both", color="0.92")
         if protocols:
             first = axes[0, 0]
             first.plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
@@ -76,7 +76,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
 def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:
     grid_settings = GridSettings.model_validate(settings)
     sizes = compute_sizes(read_grids(grid))
-    marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
+    marks = sizes["filled"].map(lambda filled: grid_tables.ESTIMATED_MARK if filled else "")
     shown: dict[str, Any] = {
         "Protocol": "{protocol}",
         "Rank": sizes["rank"].map("{:.0f}".format) + marks,
@@ -88,7 +88,7 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
     }
     title = "The first component, parameters and compute"
     note = _NOTE.format(clipped=grid_settings.clip_note)
-    frame.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
+    grid_tables.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
     plot_sizes(sizes, grid_settings, figure)
 
 

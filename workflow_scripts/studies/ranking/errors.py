@@ -18,7 +18,7 @@ from workflow_scripts.stats.reruns import (
     estimate_retraining_noise,
     subtract_task_lines,
 )
-from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.grid_tables import DIRECT, TRAINED
 
 _ROW = ["protocol", "label"]
 

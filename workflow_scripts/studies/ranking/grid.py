@@ -14,7 +14,7 @@ import pandas as pd
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.missing import Completed, complete_scores
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.studies.ranking.frame import OWN
+from workflow_scripts.studies.ranking.grid_tables import OWN
 
 # Columns of the table besides label, protocol and attributes of the model.
 CELL = ["task", "value", "training", "absent", "shared", "own", "stream", "n", "baseline"]

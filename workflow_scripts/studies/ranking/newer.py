@@ -12,9 +12,9 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.settings.grids import GridNewer
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 _COLUMNS = ["protocol", "task", "model", "newer", "compute", "value", "chance", "slope", "knee"]
 _COLUMNS += ["step", "stderr", "explained", "printed"]

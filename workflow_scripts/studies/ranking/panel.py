@@ -9,9 +9,9 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.stats.placement import fit_panel, place_model
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (

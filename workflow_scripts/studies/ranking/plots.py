@@ -11,13 +11,13 @@ import pandas as pd
 
 from workflow_scripts.render.figures import (
     PALETTE,
+    draw_grid_lines,
     draw_legend_below,
     draw_placeholder,
-    drawing,
-    rule,
+    open_figure,
 )
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import grid_tables
 
 IMPORTED = "*"
 NAMED = 70  # most models in a figure with one line and label per model
@@ -31,7 +31,7 @@ def draw_panels(
 ) -> Iterator[tuple]:
     """Yield a figure with a column of axes per panel, or with the sentence `empty` if there are no panels."""
     grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
-    with drawing(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
+    with open_figure(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
         if not panels:
             for axis in axes.flat:
                 axis.set_axis_off()
@@ -56,7 +56,7 @@ def format_size(parameters: float) -> str:
 def name_models(table: pd.DataFrame) -> pd.DataFrame:
     """Add short model names, marked if imported into a table with own scores, and fill missing families."""
     names = table["model"].str.split("/").str[-1] + table["variant"]
-    own = table["origin"] == frame.OWN
+    own = table["origin"] == grid_tables.OWN
     names = names.where(own, names + IMPORTED) if own.any() else names
     return table.assign(name=names, family=table["family"].fillna("other"))
 
@@ -84,7 +84,7 @@ def draw_intervals(
         axes.errorbar(rows["value"], down, xerr=ends, fmt="o", color=colour, label=name)
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    rule(axes, "x")
+    draw_grid_lines(axes, "x")
 
 
 def pivot_pairs(

@@ -14,9 +14,9 @@ from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ridge_by_family import MIN_FAMILY_MODELS, predict_held_out
 from workflow_scripts.stats.task_selection import select_tasks
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 ALL, NONE, CHOSEN = "all", "none", "chosen"

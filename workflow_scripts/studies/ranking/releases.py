@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.verdict import LIMIT
+from workflow_scripts.render.verdict import DIFFERENCE_Z
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 PRINTED_TO = 1e-4  # resolution of the leaderboard's scores, as fractions
 _NOTE = (
     "The authors released their scores after training twice: in the leaderboard of their README, and"
     " with direct scores and standard errors beside their notebook. Differing: cells that are not the"
     " same number within rounding; the furthest apart, in points. Apart: cells that lie more"
-    f" than {LIMIT:.0f} standard errors of items apart, each run taken to have items of its own: both"
+    f" than {DIFFERENCE_Z:.0f} standard errors of items apart, each run taken to have items of its own: both"
     " were asked the same, so that items explain less than that; CoLA is left out of it. Below"
     " direct: scores of the leaderboard that lie below the direct ones. The last line"
     " is of all tasks."
@@ -38,7 +38,7 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
             "differing": (off > PRINTED_TO / 2 + 1e-12).sum(),
             "furthest": off.max(),
             "tested": z.count(),
-            "apart": (z > LIMIT).sum(),
+            "apart": (z > DIFFERENCE_Z).sum(),
             "below_direct": (second < direct - PRINTED_TO / 2).sum(),
         }
     )

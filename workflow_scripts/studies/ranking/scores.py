@@ -12,16 +12,16 @@ from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.build_grid import read_scores, select_reported
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, TRAINED
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import DIRECT, OWN, TRAINED
 from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
 
 _NAMED = 16  # most models that get separate colours; beyond this, colours show families
@@ -29,7 +29,7 @@ _NOTE = (
     "Score ± the harness's standard error on n items, and where that is 0 one from Wilson's interval; lm-eval's own"
     " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
-    f" model that is at the baseline; below {CLEAR} it is not clearly above. Origin, where there are imported"
+    f" model that is at the baseline; below {MIN_CLEAR_Z} it is not clearly above. Origin, where there are imported"
     " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the optimiser. Answers"
     " changed: by this training, of all items."
 )
@@ -113,7 +113,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     table = table.assign(name=name, label=table["task"], low=low, high=high)
     table = table.sort_values("parameters", kind="stable")
     colours = pick_model_colours(table["name"])
-    with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
+    with open_figure(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
         draw_intervals(axes, table, colours, tasks)
         baselines = table.groupby("task")["baseline"].max().dropna()
         down = tasks.get_indexer(baselines.index)

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.words import SIGNIFICANCE
+from workflow_scripts.render.thresholds import ALPHA
 from workflow_scripts.stats.significance import holm, run_z_test
-from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import OVERALL, write_grid_table
 
 SHOWN = 10  # the Markdown table has all pairs of this many best models of a protocol
 PAIRED = 100  # the CSV has all pairs of this many; for thousands of models it would have gigabytes
@@ -19,7 +19,7 @@ _NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
     " significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
-    f" on one task (or on the mean), and significant is below {SIGNIFICANCE}. The error is that of a difference"
+    f" on one task (or on the mean), and significant is below {ALPHA}. The error is that of a difference"
     " on the same items, in clusters where a task has them, and of another training of each model where"
     f" that is known. Shown are the pairs of the best {SHOWN} models by mean score; the CSV has those of the"
     f" best {PAIRED}, over all tasks and on each; `snakemake compare` compares any two."
@@ -58,8 +58,7 @@ def _compare_pairs(grid: Grid) -> pd.DataFrame:
     overall["tasks"] = difference.count(axis=1)
     for name, sign in (("won", 1), ("lost", -1)):
         overall[name] = sum(
-            (test["p_holm"] < SIGNIFICANCE) & (sign * test["difference"] > 0)
-            for test in tests.values()
+            (test["p_holm"] < ALPHA) & (sign * test["difference"] > 0) for test in tests.values()
         )
     measured = [test.dropna(subset="difference") for test in tests.values()]
     return pd.concat([overall, *measured])

@@ -14,7 +14,7 @@ from workflow_scripts.stats.partial_order import (
     compute_rank_bounds,
     count_opposed_models,
 )
-from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
@@ -91,7 +91,7 @@ def main(
         "Score": "{value:.3f} ± {stderr:.3f}",
     }
     title = "Two tasks side by side"
-    frame.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    grid_tables.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)
     plot_task_pair(pair, grid_settings, figure)
 
 

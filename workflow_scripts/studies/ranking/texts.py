@@ -11,9 +11,9 @@ from workflow_scripts.scores.imported import BITS
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import compute_cross_agreement
 from workflow_scripts.studies.ranking.build_grid import read_score_files
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 _COLUMNS = ["panel", "text", "task", "kendall", "pearson", "models"]
 _NOTE_OF_RUN = (

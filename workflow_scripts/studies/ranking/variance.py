@@ -21,9 +21,9 @@ from workflow_scripts.studies.ranking.agreement_by_size import (
     group_models,
     name_groups,
 )
-from workflow_scripts.studies.ranking.frame import name_numbers, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import name_numbers, write_grid_table
 
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"

@@ -8,10 +8,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from workflow_scripts.hub.sandbox import MEGABYTES, SECONDS
-from workflow_scripts.render.frames import Cells, cells, plain
+from workflow_scripts.render.frames import Row, convert_rows, convert_value
 from workflow_scripts.render.tables import read_table
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.render.web.board import Column, Tab
-from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
 from workflow_scripts.stats.proportions import compute_share_stderr
 
@@ -58,7 +58,7 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
         ],
         rows=[
             *_make_baselines(board, published, page["tasks"]),
-            *cells(board.assign(model_type=board["model_type"].map(icons))),
+            *convert_rows(board.assign(model_type=board["model_type"].map(icons))),
         ],
         sort="average",
         search=("model", "note"),
@@ -67,14 +67,14 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
 
 def _make_baselines(
     board: pd.DataFrame, published: pd.DataFrame, tasks: list[dict[str, Any]]
-) -> list[Cells]:
+) -> list[Row]:
     """Make rows for the best baseline and for random answers (maximum over rows), and for published scores."""
-    rows: list[Cells] = []
+    rows: list[Row] = []
     metrics = {task["task"]: task["metric"] for task in tasks}
     for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
         scores = board[[f"{task}_{part}" for task in metrics]].astype(float).max()
         scores = scores.set_axis(list(metrics))
-        average = plain(scores.mean(skipna=False))
+        average = convert_value(scores.mean(skipna=False))
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})
     for line in published.itertuples():
         if metrics.get(line.task) != line.metric:
@@ -100,6 +100,6 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
         "limits": leaderboard_submissions,
         "seconds": SECONDS,
         "megabytes": MEGABYTES,
-        "clear": CLEAR,
+        "clear": MIN_CLEAR_Z,
     }
     return {name: Markup(template.render(part=name, **values)) for name in ("About", "FAQ")}

@@ -23,7 +23,7 @@ from workflow_scripts.studies.ranking.compare import (
     compare_scores,
     describe_verdict,
 )
-from workflow_scripts.studies.ranking.frame import OVERALL
+from workflow_scripts.studies.ranking.grid_tables import OVERALL
 
 FIRST, SECOND = MODELS[5], MODELS[0]
 

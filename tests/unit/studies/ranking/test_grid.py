@@ -17,7 +17,7 @@ from tests.unit.studies.harmony.harmony_study import (
 )
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.studies.ranking.frame import CLIPPED
+from workflow_scripts.studies.ranking.grid_tables import CLIPPED
 
 LLAMA = "miniature/Llama-1.4M"
 

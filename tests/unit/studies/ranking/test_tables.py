@@ -22,7 +22,7 @@ from tests.unit.studies.harmony.harmony_study import (
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.studies.ranking.agreement import compute_agreement
-from workflow_scripts.studies.ranking.frame import OVERALL
+from workflow_scripts.studies.ranking.grid_tables import OVERALL
 from workflow_scripts.studies.ranking.panel import place_models
 from workflow_scripts.studies.ranking.scores import compare_answers, compute_scores
 from workflow_scripts.studies.ranking.significance import compute_significance

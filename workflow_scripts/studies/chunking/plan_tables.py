@@ -7,11 +7,11 @@ import pandas as pd
 
 from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
 from workflow_scripts.render.figures import (
+    draw_grid_lines,
     draw_legend_below,
     draw_placeholder,
-    drawing,
+    open_figure,
     pick_model_colours,
-    rule,
 )
 
 TEXT = "wikitext"  # the text on which pruned and trained models are compared
@@ -52,7 +52,7 @@ def plot_lines(
 ) -> None:
     """Plot `y`, 1 for the unchanged model, by `x` on a log2 axis, with a line for each `name`."""
     table = table.dropna(subset=["name", x, y])
-    with drawing(files, 6.5, 4.2) as (fig, axes):
+    with open_figure(files, 6.5, 4.2) as (fig, axes):
         if table.empty:
             draw_placeholder(axes, "No value: all cells of this figure failed.")
             return
@@ -67,5 +67,5 @@ def plot_lines(
         axes.set_yscale(yscale)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
-        rule(axes, "both")
+        draw_grid_lines(axes, "both")
         draw_legend_below(fig, axes, 2)
