@@ -31,27 +31,27 @@ def compute_rank_bounds(above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 1 + above.sum(axis=0), len(above) - above.sum(axis=1)
 
 
-def compute_joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
+def compute_joint_ranks(errors: ScoreErrors, orders: np.ndarray) -> pd.DataFrame:
     """Rank models on each task consistently with its partial order and as similarly between tasks as possible.
 
     Models that a task does not separate are ordered by all tasks together: first by significant
     differences that no task contradicts, then by mean rank. So ranks differ between tasks only because of
     significant differences. Models with equal scores and errors on all tasks share the best of their
-    ranks. No cell may be missing. `above` has the partial orders of the tasks (`compute_partial_orders`).
+    ranks. No cell may be missing. `orders` are the partial orders of the tasks (`compute_partial_orders`).
     """
     scores = errors.scores
-    on_any_task = np.asarray(above.any(axis=0))
+    on_any_task = np.asarray(orders.any(axis=0))
     mean_ranks = scores.rank(ascending=False).mean(axis=1).to_numpy()
     common_ranks = _extend_order(on_any_task & ~on_any_task.T, mean_ranks)
-    ranks = np.stack([_extend_order(order, common_ranks) for order in above], axis=1)
+    ranks = np.stack([_extend_order(order, common_ranks) for order in orders], axis=1)
     rounded = np.hstack([scores, errors.stderrs.fillna(-1).round(9)])
     equal_models = np.unique(rounded, axis=0, return_inverse=True)[1].ravel()
     return pd.DataFrame(ranks, scores.index, scores.columns).groupby(equal_models).transform("min")
 
 
-def count_opposed_models(above: np.ndarray) -> np.ndarray:
+def count_opposed_models(orders: np.ndarray) -> np.ndarray:
     """Count for each model the others that are significantly above it on one of two tasks and below on the other."""
-    first, second = above
+    first, second = orders
     return ((first & second.T) | (first.T & second)).sum(axis=1)
 
 

@@ -129,9 +129,9 @@ def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     colours = pick_model_colours(table["name"])
     with open_figure(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
         draw_intervals(axes, table, colours, labels)
-        down = labels.get_indexer(table["label"])
-        axes.plot(table["baseline"], down, "|", color="0.45", label="baseline")
-        axes.plot(table["published_micro"], down, "kD", fillstyle="none", label="published")
+        y = labels.get_indexer(table["label"])
+        axes.plot(table["baseline"], y, "|", color="0.45", label="baseline")
+        axes.plot(table["published_micro"], y, "kD", fillstyle="none", label="published")
         axes.set_xlabel("accuracy, with its 95% confidence interval")
         axes.tick_params("y", labelsize=7.5)
         draw_legend_below(fig, axes, 2)

@@ -21,15 +21,15 @@ from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL = "all"  # the group of all models; other groups are families
-SHOWN = 6  # components in the figure and the Markdown table
+MAX_SHOWN_COMPONENTS = 6  # in the figure and the Markdown table
 _COLUMNS = ["component", "low", "high", "groups", "of", "release", "protocol", "group"]
 _COLUMNS += ["models", "tasks", "filled", "share"]
-_IMPUTED = 20  # multiple imputations of missing scores
+_IMPUTATIONS = 20  # draws of the missing scores
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
     " over families of models (over models where these are fewer than four), for the models that"
     " have all tasks, or enough to estimate the others: where scores are estimated the shares are means over"
-    f" {_IMPUTED} draws within what the estimates leave open. Even scores without anything in"
+    f" {_IMPUTATIONS} draws within what the estimates leave open. Even scores without anything in"
     " common give a first component of more than 1 / tasks, and two models always give one of 100%:"
     " read it beside the number of models. The CSV has all components, and the loadings of the tasks."
 )
@@ -65,22 +65,27 @@ def compute_components(
 def _compute_shares(
     scores: pd.DataFrame, families: pd.Series, completed: Completed | None, seed: int
 ) -> pd.DataFrame:
+    """Compute one row per component with its share of the variance, the interval of the share, and the loadings.
+
+    `completed` says which scores are estimates; None if all are measured.
+    """
     cells = (scores.index, scores.columns)
     filled = int(completed.filled.loc[cells].to_numpy().sum()) if completed else 0
-    about = {"models": len(scores), "tasks": scores.shape[1], "filled": filled}
+    counts = {"models": len(scores), "tasks": scores.shape[1], "filled": filled}
     if len(scores) < 2 or scores.empty:
-        return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**about)
+        return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**counts)
     components = principal_components(scores)
     shares = components.explained_variance_ratio
-    table = compute_variance_intervals(scores, families).assign(**about, share=shares)
+    table = compute_variance_intervals(scores, families).assign(**counts, share=shares)
     if completed and filled:
         # Expected values of missing cells understate the variance of the later components, so they are sampled.
-        draws = [
-            principal_components(draw.loc[cells]).explained_variance_ratio
-            for draw in completed.draw_imputations(_IMPUTED, seed)
+        samples = [
+            principal_components(sample.loc[cells]).explained_variance_ratio
+            for sample in completed.draw_imputations(_IMPUTATIONS, seed)
         ]
-        ends = ["low", "high", "share"]
-        table[ends] = table[ends].add(sum(draws) / _IMPUTED - shares, axis=0).clip(0, 1)
+        shift = sum(samples) / _IMPUTATIONS - shares
+        columns = ["low", "high", "share"]
+        table[columns] = table[columns].add(shift, axis=0).clip(0, 1)
     loadings = components.loadings.T.add_prefix(grid_tables.LOADING_PREFIX)
     return table.join(loadings).rename_axis("component").reset_index()
 
@@ -102,23 +107,24 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     if second:  # its points would overlap those of the first release
         table = table[table["release"] != Path(second.file).stem]
     table = table.dropna(subset=["share"])
-    looks = plots.choose_looks(plots.list_protocols(table, settings))
-    groups, empty = list(table["group"].unique()), "No component has a share of the variance."
+    styles = plots.assign_styles(plots.list_protocols(table, settings))
+    groups = list(table["group"].unique())
+    empty = "No component has a share of the variance."
     with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
         for axis, group in zip(axes, groups, strict=False):
-            for index, (protocol, (colour, marker)) in enumerate(looks.items()):
+            for index, (protocol, (colour, marker)) in enumerate(styles.items()):
                 is_shown = (table["group"] == group) & (table["protocol"] == protocol)
-                rows = table[is_shown].head(SHOWN)
-                shares = 100 * rows[["share", "low", "high"]]
+                rows = table[is_shown].head(MAX_SHOWN_COMPONENTS)
+                percents = 100 * rows[["share", "low", "high"]]
                 axis.errorbar(
-                    np.arange(len(rows)) + 0.18 * (index - (len(looks) - 1) / 2),
-                    shares["share"],
-                    yerr=plots.measure_ends(*(shares[name] for name in shares)),
+                    np.arange(len(rows)) + 0.18 * (index - (len(styles) - 1) / 2),
+                    percents["share"],
+                    yerr=plots.compute_error_bars(*(percents[name] for name in percents)),
                     fmt=marker,
                     color=colour,
                     label=settings.names[protocol],
                 )
-            axis.set_xticks(range(SHOWN), list_component_names(SHOWN))
+            axis.set_xticks(range(MAX_SHOWN_COMPONENTS), list_component_names(MAX_SHOWN_COMPONENTS))
             count = table.loc[table["group"] == group, "models"].max()
             axis.set_title(f"{count} models, {_name_group(group)}", fontsize=9)
             axis.set_ylim(0, 100)
@@ -138,10 +144,10 @@ def main(
     grid_settings = GridSettings.model_validate(settings)
     second = grid_settings.release
     releases = {Path(second.file).stem: second.name} if second else {}
-    components = compute_components(
-        read_grids(grid), grid_settings, seed, read_wide_scores(release) if release else None
-    )
-    rows = components[components["component"].isin(["", *list_component_names(SHOWN)])]
+    second_scores = read_wide_scores(release) if release else None
+    components = compute_components(read_grids(grid), grid_settings, seed, second_scores)
+    is_shown = components["component"].isin(["", *list_component_names(MAX_SHOWN_COMPONENTS)])
+    rows = components[is_shown]
     shown = {
         "Scores": [releases.get(name, "all scores") for name in rows["release"]],
         "Protocol": "{protocol}",

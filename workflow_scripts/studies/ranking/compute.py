@@ -19,15 +19,16 @@ _NOTE = (
     f" each protocol has its own. Compute: {OPERATIONS} × parameters × tokens of pre-training; of some models the"
     f" tokens are not known. {grid_tables.ESTIMATED_MARK}: some of the model's scores are estimated from the others."
 )
-_ACROSS = {"parameters": "parameters", "compute": "FLOP of pre-training, 6 × parameters × tokens"}
+# The columns on the x axes, with their labels.
+_X_LABELS = {"parameters": "parameters", "compute": "FLOP of pre-training, 6 × parameters × tokens"}
 _COLUMNS = ["protocol", "model", "variant", "origin", "family", "kind", "parameters"]
 _COLUMNS += ["parameters_billion", "tokens_billion", "compute", "pc1", "rank", "filled"]
 
 
 def count_operations(models: pd.DataFrame) -> pd.Series:
     """Compute the FLOP of pre-training, with the parameters from the grid's own file if it has them."""
-    of_file = "parameters_billion" in models
-    parameters = models["parameters_billion"] * 1e9 if of_file else models["parameters"]
+    in_file = "parameters_billion" in models
+    parameters = models["parameters_billion"] * 1e9 if in_file else models["parameters"]
     return OPERATIONS * parameters * models["tokens_billion"] * 1e9
 
 
@@ -48,21 +49,21 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
 
     Colour and marker show the family; instruct models are hollow.
     """
-    table = table.dropna(subset=list(_ACROSS), how="all").fillna({"family": "other"})
+    table = table.dropna(subset=list(_X_LABELS), how="all").fillna({"family": "other"})
     protocols = plots.list_protocols(table, settings)
-    looks = plots.choose_looks(sorted(set(table["family"])))
+    styles = plots.assign_styles(sorted(set(table["family"])))
     empty = "No model of known size is ranked under a protocol."
     with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
-        for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):
+        for row, (column, label) in zip(axes, _X_LABELS.items(), strict=True):
             row[0].set_ylabel("PC1 (of each protocol's own scores)")
             for axis, protocol in zip(row, protocols, strict=False):
-                rows = table[table["protocol"] == protocol].dropna(subset=[across])
+                rows = table[table["protocol"] == protocol].dropna(subset=[column])
                 for (family, kind), group in rows.groupby(["family", "kind"], dropna=False):
-                    colour, marker = looks[family]
+                    colour, marker = styles[family]
                     face = "none" if kind == "instruct" else colour
-                    points = group[across], group["pc1"], marker
+                    points = group[column], group["pc1"], marker
                     axis.plot(*points, color=colour, markerfacecolor=face)
-                set_log_axis(axis, plots.format_size if across == "parameters" else None)
+                set_log_axis(axis, plots.format_size if column == "parameters" else None)
                 axis.set_xlabel(label)
                 title = f"{settings.names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
@@ -70,7 +71,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
         if protocols:
             first = axes[0, 0]
             first.plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
-            plots.draw_look_legend(fig, first, looks, 8)
+            plots.draw_style_legend(fig, first, styles, 8)
 
 
 def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:

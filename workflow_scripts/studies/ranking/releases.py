@@ -1,4 +1,4 @@
-"""Compare the two releases of the published scores after training, task by task."""
+"""Compare two releases of the same scores after training, task by task."""
 
 from pathlib import Path
 from typing import Any
@@ -26,17 +26,17 @@ _NOTE = (
 
 
 def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) -> pd.DataFrame:
-    """Compute one row per task, and a last row over all tasks."""
+    """Compute one row per task, and a last row over all tasks; `direct` has the scores without training."""
     second = second.reindex_like(first.values)
-    off = (second - first.values).abs()
-    z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
+    distances = (second - first.values).abs()
+    z = distances / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
     # The error of a correlation does not follow from its value, and the leaderboard prints none.
     z.loc[:, z.columns == "cola"] = np.nan
     table = pd.DataFrame(
         {
-            "cells": off.count(),
-            "differing": (off > PRINTED_TO / 2 + 1e-12).sum(),
-            "furthest": off.max(),
+            "cells": distances.count(),
+            "differing": (distances > PRINTED_TO / 2 + 1e-12).sum(),
+            "furthest": distances.max(),
             "tested": z.count(),
             "apart": (z > DIFFERENCE_Z).sum(),
             "below_direct": (second < direct - PRINTED_TO / 2).sum(),
@@ -49,7 +49,8 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
 
 
 def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    grid_settings = GridSettings.model_validate(settings)
+    grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.release.protocol]
     direct = grids[grid_settings.baseline].values

@@ -31,9 +31,12 @@ _COLUMNS += ["value", "stderr", "rank", "best", "worst", "opposed"]
 
 
 def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str]) -> pd.DataFrame:
-    """Compute one row per protocol, task and model with both tasks, best first; empty for a single task."""
+    """Compute one row per protocol, task and model with both tasks, best first; empty for a single task.
+
+    `pair` has the names of the tasks; if it is empty, they are the first two that have scores.
+    """
     grids = {key: grid for key, grid in grids.items() if key in settings.drawn}
-    # Ordered as in the tasks table, like the columns of a grid.
+    # In the order of the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
     tables = [pd.DataFrame(columns=_COLUMNS)]
@@ -42,11 +45,11 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
             continue
         values = grid.values[tasks].dropna()
         errors = grid.errors.select(values)
-        above = compute_partial_orders(errors)
-        ranks = compute_joint_ranks(errors, above)
-        models = grid.models.loc[values.index].assign(opposed=count_opposed_models(above))
-        for task, better in zip(tasks, above, strict=True):
-            best, worst = compute_rank_bounds(better)
+        orders = compute_partial_orders(errors)
+        ranks = compute_joint_ranks(errors, orders)
+        models = grid.models.loc[values.index].assign(opposed=count_opposed_models(orders))
+        for task, order in zip(tasks, orders, strict=True):
+            best, worst = compute_rank_bounds(order)
             table = models.assign(protocol=protocol, task=task, best=best, worst=worst)
             table = table.assign(value=values[task], stderr=errors.stderrs[task], rank=ranks[task])
             table = table.rename_axis("label").reset_index().sort_values("rank")

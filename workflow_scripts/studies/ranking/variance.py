@@ -1,4 +1,4 @@
-"""Split the variance of a grid's scores, over all models and within size bands, and count the tasks a ranking needs."""
+"""Split the variance of a grid's scores, of all models and in size bands, and count the tasks that a ranking needs."""
 
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,12 @@ _NOTE = (
 def compute_variance(
     grids: Grids, settings: GridSettings, second: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Compute one row per protocol and group of models; `observed` is the model component, `left` is 1 minus it.
+    """Compute one row per protocol and group of models (`decompose_variance`).
 
     `second` has the scores of the grid's second release.
     """
-    release, rows = settings.release, []
+    release = settings.release
+    rows = []
     for grid in grids.values():
         for group in group_models(grid):
             scores = grid.measured.loc[group.models]

@@ -35,7 +35,7 @@ def compare(scores, *names):
 def test_compare_scores_errors_and_correction():
     differences = np.random.default_rng(3).standard_normal(6)
     columns = {"difference": differences, "items": 0.3, "trainings": 0.4, "at_baseline": False}
-    rows = list(compare_scores(pd.DataFrame(columns), trains=True))
+    rows = list(compare_scores(pd.DataFrame(columns), after_training=True))
     items, trainings, tasks = (row for row in rows if row["task"] == OVERALL)
     assert items["difference"] == trainings["difference"] == pytest.approx(differences.mean())
     assert items["stderr"] == pytest.approx(0.3 / np.sqrt(6))
