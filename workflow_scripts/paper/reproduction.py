@@ -56,18 +56,20 @@ def main(
 ) -> None:
     """Compare each published number with ours; `ours` are our tables that exist.
 
-    `comparison` has the source, the known models, and our checkpoints and prompt runs that were published.
+    `comparison` has the source of models and datasets, the known models, and our checkpoints and prompt runs whose
+    scores were published.
     """
-    printed = {path.stem: pd.read_csv(path) for path in published}
-    leaderboard, cells = printed.pop("harmony_leaderboard"), printed.pop("harmony_cells")
-    runs = printed.pop("prompt_runs")  # the other tables are MMLU's
-    own = {path.stem: read_table(path) for path in ours}
-    our_leaderboard = own.get("harmony_leaderboard")
+    mmlu_tables = {path.stem: pd.read_csv(path) for path in published}
+    leaderboard = mmlu_tables.pop("harmony_leaderboard")
+    cells = mmlu_tables.pop("harmony_cells")
+    runs = mmlu_tables.pop("prompt_runs")
+    our_tables = {path.stem: read_table(path) for path in ours}
+    our_leaderboard = our_tables.get("harmony_leaderboard")
     noise = estimate_published_noise(leaderboard, cells, comparison["models"])
     rows = pd.DataFrame(
         [
-            *compare_mmlu(printed, own.get("mmlu_by_subject"), comparison["mmlu"]),
-            *compare_prompts(runs, own.get("prompt_runs"), **comparison["prompts"]),
+            *compare_mmlu(mmlu_tables, our_tables.get("mmlu_by_subject"), comparison["mmlu"]),
+            *compare_prompts(runs, our_tables.get("prompt_runs"), **comparison["prompts"]),
             *compare_harmony(leaderboard, our_leaderboard, noise),
             *compare_cells(cells, our_leaderboard, noise),
         ]

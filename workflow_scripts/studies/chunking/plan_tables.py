@@ -14,8 +14,8 @@ from workflow_scripts.render.figures import (
     pick_model_colours,
 )
 
-TEXT = "wikitext"  # the text on which pruned and trained models are compared
-USUAL_ADAPTERS = "adapters"  # as wide as the model
+COMPARED_TEXT = "wikitext"  # the text on which pruned and trained models are compared
+DEFAULT_ADAPTERS = "adapters"  # as wide as the model
 
 
 def pivot_metrics(
@@ -40,17 +40,22 @@ def count_chunks(plans: pd.Series) -> pd.Series:
 
 def name_variants(rows: pd.DataFrame) -> pd.Series:
     """Return the variant name of each plan's checkpoint; default aggregation and adapters are not marked."""
-    plans, aggregations = rows["plan"], rows["aggregation"]
+    plans = rows["plan"]
+    aggregations = rows["aggregation"]
     adapters = rows["adapters"].fillna(NO_ADAPTERS)
     marks = ("-" + aggregations).mask(aggregations == USUAL_AGGREGATION).fillna("")
-    marks += ("-" + adapters).mask(adapters == USUAL_ADAPTERS, "")
-    return "@" + plans + marks.mask((plans == UNCHANGED) | plans.str.startswith("prune"), "")
+    marks += ("-" + adapters).mask(adapters == DEFAULT_ADAPTERS, "")
+    has_no_chunks = (plans == UNCHANGED) | plans.str.startswith("prune")
+    return "@" + plans + marks.mask(has_no_chunks, "")
 
 
 def plot_lines(
     table: pd.DataFrame, x: str, y: str, files: Sequence[Path], yscale: str, labels: Sequence[str]
 ) -> None:
-    """Plot `y`, 1 for the unchanged model, by `x` on a log2 axis, with a line for each `name`."""
+    """Plot the column `y`, 1 for the unchanged model, by the column `x` on a log2 axis, with a line for each `name`.
+
+    `labels` are those of the axes.
+    """
     table = table.dropna(subset=["name", x, y])
     with open_figure(files, 6.5, 4.2) as (fig, axes):
         if table.empty:

@@ -20,7 +20,7 @@ from workflow_scripts.render.figures import (
 )
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import format_perplexity
-from workflow_scripts.studies.chunking.plan_tables import TEXT
+from workflow_scripts.studies.chunking.plan_tables import COMPARED_TEXT
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -60,8 +60,8 @@ def compute_quality(
         "variant": [id.variant for id in ids],
         "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
         "tokens": [_sum_tokens(id, stages["tokens"]) for id in ids],
-        "perplexity": stages[TEXT],
-        "perplexity_stderr": stages[f"{TEXT} stderr"],
+        "perplexity": stages[COMPARED_TEXT],
+        "perplexity_stderr": stages[f"{COMPARED_TEXT} stderr"],
         "agreement": [_compare_letters(id, letters) for id in ids],
         "accuracy": mmlu["acc"],
         "accuracy_stderr": mmlu["acc_stderr"],
@@ -75,6 +75,7 @@ def compute_quality(
 
 
 def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
+    """Sum the tokens of all training stages of a checkpoint; NaN if one is unknown."""
     stages = [str(replace(id, stages=id.stages[:end])) for end in range(1, len(id.stages) + 1)]
     return tokens.reindex(stages).sum(skipna=False)
 
@@ -126,10 +127,10 @@ def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
             draw_grid_lines(axes, "both")
-            for stage, marks in table.groupby("stage", sort=False):
-                error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None
+            for stage, rows in table.groupby("stage", sort=False):
+                half_width = 1.96 * rows["accuracy_stderr"] if column == "accuracy" else None
                 style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
-                axes.errorbar(marks[column], marks.index, xerr=error, **style)
+                axes.errorbar(rows[column], rows.index, xerr=half_width, **style)
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
@@ -149,7 +150,7 @@ def main(
     checkpoints: list[str],
 ) -> None:
     """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
-    columns = ["model", "variant", "tokens", TEXT, f"{TEXT} stderr"]
+    columns = ["model", "variant", "tokens", COMPARED_TEXT, f"{COMPARED_TEXT} stderr"]
     trained = read_table(stages) if stages else pd.DataFrame(columns=columns, dtype="float64")
     speedups = find_speedups(read_table(latency)) if latency else pd.Series()
     letters = read_letters(records)

@@ -18,7 +18,7 @@ def make_harmony_tab(
 ) -> Tab:
     """Build the tab from the leaderboard table; `names` are the titles of the protocols."""
     table = read_table(leaderboard)
-    shown, *others = [name for name in _PROTOCOLS if name in set(table["protocol"])]
+    shown, *others = [protocol for protocol in _PROTOCOLS if protocol in set(table["protocol"])]
     titles = {task["task"]: task["display_name"] for task in tasks}
     ranks = table.pivot(index="label", columns="protocol", values="rank")[others]
     models = table[table["protocol"] == shown].join(ranks.add_prefix("rank_"), on="label")

@@ -17,10 +17,12 @@ from workflow_scripts.studies.ranking.grid_tables import (
     TRAINED,
 )
 
-SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
+# The files of both releases, which the table of comparisons names as sources.
+LEADERBOARD = "harmony_leaderboard"
+CELLS = "harmony_cells"
 AFTER_TRAINING = "score"  # the metric in rows of scores after training
-_CORRELATION = "cola"  # its standard error does not follow from its value
-_PRINTED_TO = 1e-4
+_CORRELATION_TASK = "cola"  # the standard error of its metric does not follow from its value
+_PRINTED_TO = 1e-4  # resolution of the leaderboard's scores, as fractions
 
 
 def compare_harmony(
@@ -30,11 +32,10 @@ def compare_harmony(
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
     wide = published.set_index("model")[tasks] / 100
     scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
-    items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION)
-    scores = scores.assign(
-        protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
-    )
-    return _compare_scores(SOURCE, scores, ours, noise, _PRINTED_TO)
+    items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION_TASK)
+    stderr = compute_share_stderr(scores["value"], items - 1)
+    scores = scores.assign(protocol=TRAINED, stderr=stderr)
+    return _compare_scores(LEADERBOARD, scores, ours, noise, _PRINTED_TO)
 
 
 def compare_cells(
@@ -46,7 +47,7 @@ def compare_cells(
 
 
 def _compare_scores(
-    name: str,
+    source: str,
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
     noise: RetrainingNoise,
@@ -58,31 +59,31 @@ def _compare_scores(
     sums on two devices may differ. Scores after training differ by retraining noise; published ones are the higher of
     both scores (none is below the direct one), and so are ours.
     """
-    cells = _index_own(ours)
+    our_rows = _index_own(ours)
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
             error = max(noise.compute_limit(task, model) / DIFFERENCE_Z, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
+        our_row = our_rows.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
         yield {
-            "source": name,
+            "source": source,
             "of": model,
             "item": task,
             "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
             "published": value,
             "published_stderr": row["stderr"],
-            "ours": cell.get(task),
-            "ours_stderr": cell.get(f"{task}{STDERR_SUFFIX}"),
+            "ours": our_row.get(task),
+            "ours_stderr": our_row.get(f"{task}{STDERR_SUFFIX}"),
             "error": error,
             "printed_to": printed_to,
         }
 
 
 def _compute_step(task: str, value: float) -> float:
-    """Compute the smallest possible difference of a score: one answer."""
-    return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
+    """Compute the change of a score by one answer."""
+    return compute_mcc_step(value, *COLA) if task == _CORRELATION_TASK else 1 / TEST_ITEMS[task]
 
 
 def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Row]:

@@ -9,7 +9,7 @@ from workflow_scripts.stats.proportions import compute_share_stderr
 
 _QUESTIONS = 14_042
 _QUESTIONS_OF_RUN_4 = 285  # run 4 scored only these
-_PRINTED_TO = 1e-3
+_PRINTED_TO = 1e-3  # resolution of the published accuracies, as fractions
 
 
 def compare_prompts(

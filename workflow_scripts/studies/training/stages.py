@@ -57,6 +57,7 @@ def compute_stages(
 
 
 def _describe_training(record: TrainingRecord) -> dict[str, Any]:
+    """Return the columns of the table that are about the training of a stage."""
     losses = {step.step: step.held_out["loss"] for step in record.curve if step.held_out}
     return {
         "recipe": record.recipe,
@@ -90,10 +91,11 @@ def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> Non
         for stage, id, record in zip(stages, ids, records, strict=True):
             name = str(replace(id, stages=()))
             curve = pd.DataFrame([step.model_dump() for step in record.curve]).set_index("step")
-            panel, style = panels[stage], {"color": colours[name]}
-            panel.plot(curve["loss"].dropna(), linewidth=0.8, alpha=0.6, **style)
+            panel = panels[stage]
+            colour = colours[name]
+            panel.plot(curve["loss"].dropna(), linewidth=0.8, alpha=0.6, color=colour)
             held_out = curve["held_out"].dropna().str["loss"]
-            panel.plot(held_out, marker="o", markersize=4, label=name, **style)
+            panel.plot(held_out, marker="o", markersize=4, label=name, color=colour)
         for stage, panel in panels.items():
             panel.set_title(stage, fontsize=9)
             panel.set_xlabel("step")
