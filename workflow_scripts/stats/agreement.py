@@ -26,7 +26,7 @@ def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
     return (numbers @ mask * mask).sum(axis=1).astype(float)
 
 
-def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
+def compute_kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
 
     tau_b(a, b) = (C - D) / sqrt(N_a N_b). Over the pairs of models measured on both a and b, C counts the
@@ -49,9 +49,9 @@ def average_pairs(matrix: pd.DataFrame) -> float:
     return float(pd.Series(matrix.to_numpy()[np.triu_indices(len(matrix), 1)]).mean())
 
 
-def mean_agreement(scores: pd.DataFrame) -> float:
+def compute_mean_agreement(scores: pd.DataFrame) -> float:
     """Compute the mean of Kendall's tau-b over all pairs of different tasks for which it is defined."""
-    return average_pairs(kendall_matrix(scores))
+    return average_pairs(compute_kendall_matrix(scores))
 
 
 def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
@@ -96,6 +96,6 @@ def compute_cross_agreement(
     both = pd.concat([first, second], axis=1, join="inner", keys=[0, 1])
     measured = both.notna().astype(int)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tables = kendall_matrix(both), both.corr(min_periods=2), measured.T @ measured
+        tables = compute_kendall_matrix(both), both.corr(min_periods=2), measured.T @ measured
     kendall, pearson, models = (table.loc[0, 1] for table in tables)
     return kendall, pearson, models

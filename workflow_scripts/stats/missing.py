@@ -47,16 +47,18 @@ def complete_scores(errors: ScoreErrors) -> Completed:
     if np.isnan(values).any():
         scores.loc[models, tasks], imputed_stderrs.loc[models, tasks] = impute_normal(values)
     filled = imputed_stderrs.notna()
-    items = {}
+    item_errors = {}
     for task, measured_scores in errors.scores.items():
-        measured = errors.items[task]
+        measured = errors.item_errors[task]
         stderrs = np.sqrt(measured.variances)
         all_stderrs = _fill_stderrs(measured_scores.to_numpy(float), stderrs)
         all_stderrs = np.where(filled[task], imputed_stderrs[task], all_stderrs)
         independent = ItemErrors(np.zeros_like(measured.shared), all_stderrs)
-        items[task] = measured.where(~np.isnan(stderrs) & ~filled[task].to_numpy(), independent)
-    training = errors.training.mask(filled, 0.0)
-    return Completed(ScoreErrors(scores, items, training, errors.stream), filled)
+        item_errors[task] = measured.where(
+            ~np.isnan(stderrs) & ~filled[task].to_numpy(), independent
+        )
+    training_sd = errors.training_sd.mask(filled, 0.0)
+    return Completed(ScoreErrors(scores, item_errors, training_sd, errors.stream), filled)
 
 
 def _fill_stderrs(scores: np.ndarray, stderrs: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.jackknife import group_families
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 from workflow_scripts.stats.ridge_by_family import RidgeFit, fit_ridge
 from workflow_scripts.stats.significance import NORMAL_HALF_WIDTH
 
@@ -30,7 +30,7 @@ def fit_panel(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Pan
     scores = panel.loc[:, panel.columns.isin(tasks)]
     values = scores.to_numpy(dtype=float)
     standard = (values - values.mean(axis=0)) / values.std(axis=0)
-    pc1 = principal_components(panel).scores["PC1"].to_numpy()
+    pc1 = compute_principal_components(panel).scores["PC1"].to_numpy()
     groups = group_families(families.reindex(panel.index))[0]
     return PanelFit(scores, pc1, fit_ridge(standard, pc1, groups))
 

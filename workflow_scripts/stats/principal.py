@@ -19,7 +19,7 @@ class PrincipalComponents(NamedTuple):
     """Tasks in rows, components in columns of unit length."""
 
 
-def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
+def compute_principal_components(scores: pd.DataFrame) -> PrincipalComponents:
     """Compute the principal components of the scores (models in rows, tasks in columns; larger is better).
 
     Z has the scores standardised by each task's mean and standard deviation (divisor: the number of
@@ -41,6 +41,7 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
 
 
 def list_component_names(count: int) -> list[str]:
+    """List PC1, PC2 and so on."""
     return [f"PC{number}" for number in range(1, count + 1)]
 
 

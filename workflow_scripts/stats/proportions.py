@@ -21,7 +21,7 @@ def _compute_stderr(value: Any, n: Any, lowest: Any) -> np.ndarray:
     return np.sqrt((1 - value) * (value - lowest) / n)
 
 
-def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def compute_wilson_interval(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Compute the ends of Wilson's 95% interval of a fraction p of n items, within 0 and 1 and never empty.
 
     It contains each q with |p - q| <= z sqrt(q (1 - q) / n), z = 1.96. For a coefficient r on [-1, 1]
@@ -38,7 +38,7 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
 def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute the usual standard error, or if that is 0, half the width of Wilson's interval over z."""
     usual = _compute_stderr(value, n, lowest)
-    low, high = wilson(value, n, lowest)
+    low, high = compute_wilson_interval(value, n, lowest)
     return np.where(usual > 0, usual, (high - low) / (2 * CRITICAL_Z))
 
 
@@ -48,7 +48,7 @@ def compute_score_interval(
     """Compute the 95% interval of a score: Wilson's if n and the range are known, else ± z standard errors."""
     value, stderr, n, lowest = _to_floats(value, stderr, n, lowest)
     is_fraction = (n >= 1) & (value >= lowest) & (value <= 1)
-    low, high = wilson(value, n, lowest)
+    low, high = compute_wilson_interval(value, n, lowest)
     half_width = CRITICAL_Z * stderr
     return (
         np.where(is_fraction, low, value - half_width),

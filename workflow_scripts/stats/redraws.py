@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.agreement import compare_all, mean_agreement, sum_pairs
+from workflow_scripts.stats.agreement import compare_all, compute_mean_agreement, sum_pairs
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.significance import TAILS
 
@@ -20,7 +20,7 @@ def bootstrap_agreement(errors: ScoreErrors, draws: int, seed: int) -> Interval:
     With many models a random subset is resampled. NaN if any score lacks an error.
     """
     samples = _redraw_means(errors, draws, seed)
-    low, high = _center_interval(mean_agreement(errors.scores), samples)
+    low, high = _center_interval(compute_mean_agreement(errors.scores), samples)
     return max(low, -1.0), min(high, 1.0)
 
 
@@ -32,7 +32,7 @@ def bootstrap_agreement_rise(
     Both are resampled together, with the same items and independent training runs.
     """
     differences = _redraw_means(second, draws, seed) - _redraw_means(first, draws, seed)
-    rise = mean_agreement(second.scores) - mean_agreement(first.scores)
+    rise = compute_mean_agreement(second.scores) - compute_mean_agreement(first.scores)
     return _center_interval(rise, differences)
 
 
@@ -41,7 +41,7 @@ def _redraw_means(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
     if not errors.are_known:
         return np.full(draws, np.nan)
     samples = errors.subsample().draw_scores(draws, seed)
-    return np.array([mean_agreement(pd.DataFrame(sample)) for sample in samples])
+    return np.array([compute_mean_agreement(pd.DataFrame(sample)) for sample in samples])
 
 
 def _center_interval(value: float, samples: np.ndarray) -> Interval:

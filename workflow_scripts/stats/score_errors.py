@@ -24,26 +24,26 @@ _MAX_RESAMPLED_MODELS = 200
 class ScoreErrors:
     """Scores, with models in rows and tasks in columns, and their errors.
 
-    `training` has the standard deviation of a score over training runs, 0 if the model is not trained or
-    it is unknown. `stream` identifies the protocol within a grid: sampled with the same seed, protocols
-    get the same items but independent training runs.
+    `item_errors` has the errors of each task from the sampling of its items. `training_sd` has the standard deviation
+    of a score over training runs, 0 if the model is not trained or it is unknown. `stream` identifies the protocol
+    within a grid: sampled with the same seed, protocols get the same items but independent training runs.
     """
 
     scores: pd.DataFrame
-    items: Mapping[str, ItemErrors]
-    training: pd.DataFrame
+    item_errors: Mapping[str, ItemErrors]
+    training_sd: pd.DataFrame
     stream: int = 0
 
     @property
     def item_stderrs(self) -> pd.DataFrame:
         """Standard errors of the scores from items; NaN where unknown."""
-        errors = {task: np.sqrt(self.items[task].variances) for task in self.scores}
+        errors = {task: np.sqrt(self.item_errors[task].variances) for task in self.scores}
         return pd.DataFrame(errors, *self.scores.axes).where(self.scores.notna())
 
     @property
     def stderrs(self) -> pd.DataFrame:
         """Standard errors of the scores from items and training."""
-        return np.sqrt(self.item_stderrs**2 + self.training**2)
+        return np.sqrt(self.item_stderrs**2 + self.training_sd**2)
 
     @property
     def are_known(self) -> bool:
@@ -56,7 +56,7 @@ class ScoreErrors:
         A cell with an unknown error is NaN in every sample.
         """
         values = self.scores.to_numpy(dtype=float)
-        training_sd = self.training.to_numpy(dtype=float)
+        training_sd = self.training_sd.to_numpy(dtype=float)
         items_rng = np.random.default_rng(seed)
         model_rng = np.random.default_rng([seed, 1 + self.stream])
         for _ in range(draws):
@@ -64,7 +64,7 @@ class ScoreErrors:
             retraining = model_rng.standard_t(_TRAINING_DF, values.shape) / _T_SCALE
             sample = values + training_sd * retraining
             for column, task in enumerate(self.scores):
-                errors = self.items[task]
+                errors = self.item_errors[task]
                 factors = items_rng.standard_normal(errors.shared.shape[1:])
                 sample[:, column] += errors.draw_changes(factors, noise[:, column])
             yield sample
@@ -75,10 +75,10 @@ class ScoreErrors:
         The models of a pair are different. The errors satisfy the triangle inequality: for three models, the error
         of one difference is at most the sum of the other two.
         """
-        training = self.training.to_numpy(dtype=float) ** 2
-        variance = training[first] + training[second]
+        training_variance = self.training_sd.to_numpy(dtype=float) ** 2
+        variance = training_variance[first] + training_variance[second]
         for column, task in enumerate(self.scores):
-            variance[:, column] += self.items[task].compute_difference_variance(first, second)
+            variance[:, column] += self.item_errors[task].compute_difference_variance(first, second)
         return np.sqrt(variance)
 
     def compute_mean_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -93,8 +93,9 @@ class ScoreErrors:
     def select(self, scores: pd.DataFrame) -> "ScoreErrors":
         """Select the errors of these scores: a subset of the models and tasks, possibly with missing cells."""
         rows = self.scores.index.get_indexer(scores.index)
-        items = {task: self.items[task].select(rows) for task in scores}
-        return ScoreErrors(scores, items, self.training.reindex_like(scores), self.stream)
+        item_errors = {task: self.item_errors[task].select(rows) for task in scores}
+        training_sd = self.training_sd.reindex_like(scores)
+        return ScoreErrors(scores, item_errors, training_sd, self.stream)
 
     def subsample(self) -> "ScoreErrors":
         """Select _MAX_RESAMPLED_MODELS models at random if there are more; which ones depends only on their number."""

@@ -93,7 +93,7 @@ def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     return McNemar(b, c, float(binomtest(b, b + c).pvalue) if b + c else 1.0)
 
 
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+def correct_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Correct p-values by Holm's method, which controls the family-wise error rate.
 
     With p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).

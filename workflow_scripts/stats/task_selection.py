@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 
 # Weight of the identity in the correlations of tasks, which come from few models in fewer families.
 _SHRINKAGE = 0.1
@@ -24,7 +24,7 @@ def select_tasks(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list
     price = prices.reindex(tasks).to_numpy(dtype=float)
     correlations = (1 - _SHRINKAGE) * np.corrcoef(scores.to_numpy(dtype=float), rowvar=False)
     correlations += _SHRINKAGE * np.eye(len(tasks))
-    with_component = correlations @ principal_components(scores).loadings["PC1"].to_numpy()
+    with_component = correlations @ compute_principal_components(scores).loadings["PC1"].to_numpy()
     selected = np.array([], dtype=int)
     max_explained = 0.0
     improves = True

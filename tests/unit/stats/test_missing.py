@@ -7,7 +7,7 @@ from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import LEADERBOARD, build_score_errors
 from workflow_scripts.stats.missing import complete_scores
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 
 
 def read_published(protocol: str) -> list[pd.DataFrame]:
@@ -22,7 +22,7 @@ def read_published(protocol: str) -> list[pd.DataFrame]:
 def test_estimates_keep_scores_and_ranks(protocol, share, least):
     scores, stderrs = read_published(protocol)
     generator, coverage, taus = np.random.default_rng(1), [], []
-    first = principal_components(scores).scores["PC1"]
+    first = compute_principal_components(scores).scores["PC1"]
     for _ in range(2):
         missing = generator.random(scores.shape) < share
         completed = complete_scores(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
@@ -31,7 +31,9 @@ def test_estimates_keep_scores_and_ranks(protocol, share, least):
         pd.testing.assert_frame_equal(estimates.mask(missing), scores.mask(missing))
         covered = (estimates - scores).abs() <= 1.96 * completed.errors.stderrs
         coverage.append(covered.to_numpy()[missing])
-        taus.append(kendalltau(principal_components(estimates).scores["PC1"], first).statistic)
+        taus.append(
+            kendalltau(compute_principal_components(estimates).scores["PC1"], first).statistic
+        )
     assert 0.92 <= np.concatenate(coverage).mean() <= 0.98
     assert np.mean(taus) > least
 

@@ -5,12 +5,12 @@ from sklearn.linear_model import Ridge
 
 from tests.unit.stats.random_scores import read_families, read_published_scores
 from workflow_scripts.stats.placement import fit_panel, place_model
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 from workflow_scripts.stats.ridge_by_family import PENALTIES, fit_ridge, predict_held_out
 
 PANEL = read_published_scores()
 FAMILIES = read_families().reindex(PANEL.index)
-TARGET = principal_components(PANEL).scores["PC1"].to_numpy()
+TARGET = compute_principal_components(PANEL).scores["PC1"].to_numpy()
 FEW = ["mnli", "arc_easy", "gsm8k"]
 STANDARD = ((PANEL[FEW] - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()
 

@@ -51,8 +51,8 @@ def test_subtract_task_lines():
 def test_mean_difference_stderr_matches_samples():
     scores = make_random_scores(6, models=4, tasks=12, digits=6)
     scores.iloc[1, :5] = np.nan
-    items = build_score_errors(scores, scores * 0 + 0.2, correlation=0.5).items
-    errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3)
+    item_errors = build_score_errors(scores, scores * 0 + 0.2, correlation=0.5).item_errors
+    errors = ScoreErrors(scores, item_errors, scores.abs() * 0 + 0.3)
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
     samples = np.array(list(errors.draw_scores(1000, 0)))
     spread = np.nanmean(samples[:, first] - samples[:, second], axis=2).std(axis=0)

@@ -8,12 +8,12 @@ from sklearn.metrics import matthews_corrcoef
 from workflow_scripts.stats.proportions import (
     compute_baseline_z,
     compute_mcc_step,
-    wilson,
+    compute_wilson_interval,
 )
 from workflow_scripts.stats.significance import (
     compute_detectable_z,
+    correct_by_holm,
     estimate_difference,
-    holm,
     run_mcnemar_test,
     run_z_test,
 )
@@ -29,7 +29,7 @@ def test_mcnemar_and_z_test():
 
 
 def test_holm_corrects_step_down():
-    corrected = holm([0.01, 0.04, np.nan, 0.02, 0.5, 0.03])
+    corrected = correct_by_holm([0.01, 0.04, np.nan, 0.02, 0.5, 0.03])
     # In rising order, p-values are multiplied by 5, 4, 3, 2 and 1, and never decrease.
     expected = [0.05, 0.09, np.nan, 0.08, 0.5, 0.09]
     assert corrected == pytest.approx(expected, nan_ok=True)
@@ -55,7 +55,7 @@ def test_detectable_difference_has_stated_power(df):
 @pytest.mark.parametrize("n", [1, 7, 5463])
 def test_wilson_interval_matches_scipy(n):
     for right in {0, 1, n // 3, n}:
-        low, high = wilson(right / n, n)
+        low, high = compute_wilson_interval(right / n, n)
         expected = binomtest(right, n).proportion_ci(method="wilson")
         # Ours uses 1.96, scipy 1.95996...
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-5)

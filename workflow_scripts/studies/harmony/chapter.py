@@ -26,7 +26,7 @@ def _describe_scores(table: pd.DataFrame) -> Values:
 def _describe_ranking(table: pd.DataFrame) -> Values:
     table = table[table["protocol"] != grid_tables.CLIPPED]
     missing = table.loc[table["origin"] == grid_tables.OWN, "missing"].dropna().astype(str)
-    first = table[table["rank"] == 1].drop_duplicates("protocol", keep=False)
+    first = table[table["rank"] == 1].drop_duplicates("protocol", keep=False)  # without ties
     return {
         "harmony.missing": int(missing.str.split().map(len).sum()),
         **grid_tables.name_numbers(first, "harmony", ["protocol"], ["label", "rank_high"]),
@@ -41,10 +41,11 @@ def _describe_significance(table: pd.DataFrame) -> Values:
 
 
 def _describe_panel(table: pd.DataFrame) -> Values:
+    """Name the ranks on the panel of at most five of our models, each under the last protocol that has it."""
     own = table[(table["origin"] == grid_tables.OWN) & table["pc1"].notna()]
     models = own.drop_duplicates(["model", "variant"], keep="last")[:5].to_dict("records")
-    places = "{model}{variant} {rank:.0f} ({best_rank:.0f} to {worst_rank:.0f})"
-    return {"harmony.places": "; ".join(places.format(**row) for row in models) or None}
+    template = "{model}{variant} {rank:.0f} ({best_rank:.0f} to {worst_rank:.0f})"
+    return {"harmony.places": "; ".join(template.format(**row) for row in models) or None}
 
 
 NUMBERS: Numbers = {

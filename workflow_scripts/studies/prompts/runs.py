@@ -19,7 +19,7 @@ from workflow_scripts.render.figures import (
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.stats.proportions import wilson
+from workflow_scripts.stats.proportions import compute_wilson_interval
 from workflow_scripts.stats.significance import run_mcnemar_test
 from workflow_scripts.studies.ranking.plots import draw_intervals
 
@@ -119,7 +119,7 @@ _SHOWN = {
 def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot accuracy with its 95% interval, the baseline and the published accuracy of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
-    low, high = wilson(table["micro"], table["n"])
+    low, high = compute_wilson_interval(table["micro"], table["n"])
     changes = (table["run"] + ": " + table["changed"]).str.wrap(34)
     table = table.assign(
         name=table["model"] + table["variant"],

@@ -15,8 +15,8 @@ from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
     average_pairs,
+    compute_kendall_matrix,
     count_rising_pairs,
-    kendall_matrix,
     select_shared_cells,
 )
 from workflow_scripts.stats.jackknife import compute_family_jackknife
@@ -47,7 +47,7 @@ _COLUMNS += ["models", "pairs"]
 
 
 def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
-    return kendall_matrix(scores) if measure == "kendall" else scores.corr()
+    return compute_kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
 def compute_family_interval(

@@ -10,9 +10,9 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import (
     average_pairs,
+    compute_kendall_matrix,
+    compute_mean_agreement,
     count_rising_pairs,
-    kendall_matrix,
-    mean_agreement,
     select_shared_cells,
 )
 from workflow_scripts.stats.redraws import compute_agreement_ceiling
@@ -77,7 +77,9 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
                 shared = select_shared_cells(direct.values, grid.values.loc[group.models])
-                row["rising"], row["pairs"] = count_rising_pairs(*map(kendall_matrix, shared))
+                row["rising"], row["pairs"] = count_rising_pairs(
+                    *map(compute_kendall_matrix, shared)
+                )
             rows.append(row)
     columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
     return pd.DataFrame(rows, columns=list(columns))
@@ -88,13 +90,13 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     families = grid.models.loc[group.models, "family"]
 
     def compute_mean(is_kept: np.ndarray) -> float:
-        return mean_agreement(scores[is_kept])
+        return compute_mean_agreement(scores[is_kept])
 
     interval = compute_family_interval(compute_mean, families)
     row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
     row |= {"models": len(scores), "families": families.nunique()} | interval
     ceilings = compute_agreement_ceiling(grid.errors.select(scores), max(draws // 5, 10), seed)
-    defined = kendall_matrix(scores).notna()  # the pairs of tasks in the mean
+    defined = compute_kendall_matrix(scores).notna()  # the pairs of tasks in the mean
     return row | {"ceiling": average_pairs(ceilings.where(defined))}
 
 

@@ -20,7 +20,7 @@ from workflow_scripts.render.thresholds import ALPHA, MIN_CLEAR_Z
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
-from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
+from workflow_scripts.stats.significance import correct_by_holm, estimate_difference, run_z_test
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.grid_tables import OVERALL, OWN
@@ -61,18 +61,18 @@ def compare_scores(
         np.sqrt(np.sum(errors.to_numpy() ** 2)) / count for errors in (pair["items"], stderr)
     )
     knows_noise = after_training and total_stderr > item_stderr
-    # By question, the standard error of the mean difference and the degrees of freedom.
-    errors = {"items": (item_stderr, inf)}
+    # The standard error of the mean difference and its degrees of freedom.
+    by_question = {"items": (item_stderr, inf)}
     if after_training:
-        errors["trainings"] = (total_stderr if knows_noise else np.nan, inf)
+        by_question["trainings"] = (total_stderr if knows_noise else np.nan, inf)
     # The error over tasks includes items, so it is at least the error from items and training.
-    errors["tasks"] = (np.fmax(difference.std() / count**0.5, total_stderr), count - 1)
-    for question, (mean_stderr, df) in errors.items():
+    by_question["tasks"] = (np.fmax(difference.std() / count**0.5, total_stderr), count - 1)
+    for question, (mean_stderr, df) in by_question.items():
         row = {"question": question, "task": OVERALL, "tasks": count}
         row["at_baseline"] = bool(pair["at_baseline"].all())
         yield leading | row | estimate_difference(float(difference.mean()), mean_stderr, df)
     z, p = run_z_test(difference, stderr)
-    tests = pd.DataFrame({"z": z, "p_holm": holm(p), "at_baseline": pair["at_baseline"]})
+    tests = pd.DataFrame({"z": z, "p_holm": correct_by_holm(p), "at_baseline": pair["at_baseline"]})
     for task, test in tests.to_dict("index").items():
         row = {"question": "trainings" if knows_noise else "items", "task": task, "tasks": 1}
         yield leading | row | test | estimate_difference(difference[task], stderr[task])
@@ -122,11 +122,11 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
 def _subtract_scores(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
     """Subtract the second model's scores from the first's, with errors from items and from training."""
     errors = grid.errors.select(pair)
-    untrained = replace(errors, training=errors.training * 0)
+    untrained = replace(errors, training_sd=errors.training_sd * 0)
     values = {
         "difference": pair.iloc[0] - pair.iloc[1],
         "items": untrained.compute_difference_stderrs(np.array([0]), np.array([1]))[0],
-        "trainings": np.hypot(*errors.training.to_numpy(float)),
+        "trainings": np.hypot(*errors.training_sd.to_numpy(float)),
         "at_baseline": _are_at_baseline(pair.to_numpy(float), grid.baselines.reindex(pair.columns)),
     }
     return pd.DataFrame(values, pair.columns)

@@ -12,9 +12,9 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
+    compute_principal_components,
     compute_variance_intervals,
     list_component_names,
-    principal_components,
 )
 from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
@@ -74,13 +74,13 @@ def _compute_shares(
     counts = {"models": len(scores), "tasks": scores.shape[1], "filled": filled}
     if len(scores) < 2 or scores.empty:
         return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**counts)
-    components = principal_components(scores)
+    components = compute_principal_components(scores)
     shares = components.explained_variance_ratio
     table = compute_variance_intervals(scores, families).assign(**counts, share=shares)
     if completed and filled:
         # Expected values of missing cells understate the variance of the later components, so they are sampled.
         samples = [
-            principal_components(sample.loc[cells]).explained_variance_ratio
+            compute_principal_components(sample.loc[cells]).explained_variance_ratio
             for sample in completed.draw_imputations(_IMPUTATIONS, seed)
         ]
         shift = sum(samples) / _IMPUTATIONS - shares

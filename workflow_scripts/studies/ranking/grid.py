@@ -74,18 +74,18 @@ def split_table(table: pd.DataFrame) -> Grids:
     for protocol, rows in table.groupby("protocol", sort=False):
         models = rows.drop_duplicates("label").set_index("label").rename_axis(None)
         cells = rows.dropna(subset="task")
-        items = {
+        item_errors = {
             str(task): ItemErrors(np.stack(errors["shared"].to_list()), errors["own"].to_numpy())
             for task, errors in cells.groupby("task", sort=False)
         }
-        value, training, absent = (
+        scores, training_sd, absent = (
             cells.pivot(index="label", columns="task", values=name)
-            .reindex(index=models.index, columns=list(items))
+            .reindex(index=models.index, columns=list(item_errors))
             .rename_axis(index=None, columns=None)
             for name in ("value", "training", "absent")
         )
         stream = int(cells["stream"].max()) if len(cells) else 0
-        errors = ScoreErrors(value, items, training, stream)
+        errors = ScoreErrors(scores, item_errors, training_sd, stream)
         own = cells[cells["origin"] == OWN].dropna(subset="baseline").drop_duplicates("task")
         grids[str(protocol)] = Grid(
             protocol=str(protocol),

@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
 from workflow_scripts.stats.missing import MIN_SCORES
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 from workflow_scripts.stats.ranks import MIN_DRAWS, compute_rank_ranges, rank_values
 from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
@@ -46,7 +46,7 @@ def compute_pc1(grid: Grid) -> pd.Series:
     """Compute PC1 of the models with enough scores; empty if fewer than two models or no task on which they differ."""
     if len(grid.ranked) < 2 or grid.ranked.empty:
         return pd.Series(index=grid.ranked.index[:0], dtype=float)
-    return principal_components(grid.ranked).scores[grid_tables.FIRST_COMPONENT]
+    return compute_principal_components(grid.ranked).scores[grid_tables.FIRST_COMPONENT]
 
 
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:

@@ -57,10 +57,11 @@ def main(
     families: dict[str, str],
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    grid_settings = GridSettings.model_validate(settings)
+    grids = read_grids(grid)
     # The grid may know the families of further panel models.
-    of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
-    all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
+    more_families = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
+    all_families = pd.Series(more_families.dropna().to_dict() | families, dtype=object)
     scores = read_panel_scores(panel, grid_settings.metrics)
     placed = place_models(grids, scores, all_families)
     shown = {

@@ -10,8 +10,8 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
-from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.agreement import compute_kendall_matrix
+from workflow_scripts.stats.principal import compute_principal_components
 from workflow_scripts.stats.ridge_by_family import MIN_FAMILY_MODELS, predict_held_out
 from workflow_scripts.stats.task_selection import select_tasks
 from workflow_scripts.studies.ranking.grid import read_grids
@@ -64,12 +64,12 @@ def compute_price(
     """
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
-    first_components = principal_components(trained)
+    first_components = compute_principal_components(trained)
     # The second release projected on the first release's PC1, and its own PC1.
     models = pd.DataFrame(
         {
             "target": 100 * standard @ first_components.loadings["PC1"],
-            "second": principal_components(second).scores["PC1"],
+            "second": compute_principal_components(second).scores["PC1"],
             "family": families,
         }
     )
@@ -119,7 +119,7 @@ def _predict_families(
 
 
 def _compute_tau(first: pd.Series, second: pd.Series) -> float:
-    return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
+    return float(compute_kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
 def main(

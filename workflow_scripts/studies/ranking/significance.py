@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.thresholds import ALPHA
-from workflow_scripts.stats.significance import holm, run_z_test
+from workflow_scripts.stats.significance import correct_by_holm, run_z_test
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.grid_tables import OVERALL, write_grid_table
@@ -75,7 +75,7 @@ def _add_test(
 ) -> pd.DataFrame:
     """Add the z-test of each pair's difference, with p corrected over the pairs."""
     z, p = run_z_test(difference, stderr)
-    return pairs.assign(difference=difference, stderr=stderr, z=z, p=p, p_holm=holm(p))
+    return pairs.assign(difference=difference, stderr=stderr, z=z, p=p, p_holm=correct_by_holm(p))
 
 
 def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:

@@ -49,7 +49,9 @@ def compute_variance(
         for group in group_models(grid):
             scores = grid.measured.loc[group.models]
             errors = grid.errors.select(scores)
-            training = errors.training**2 if errors.training.to_numpy().any() else None
+            training = None
+            if errors.training_sd.to_numpy().any():
+                training = errors.training_sd**2
             if second is not None and release and release.protocol == grid.protocol:
                 training = estimate_training_variance(scores, second)
             variance = decompose_variance(scores, errors.item_stderrs, training)

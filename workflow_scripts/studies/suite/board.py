@@ -15,7 +15,7 @@ from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.settings import leaderboard_submissions
 from workflow_scripts.stats.proportions import compute_share_stderr
 
-# Icon and description of each model type.
+# The icon and the description of each model type.
 MODEL_TYPES = {
     "pretrained": ("●", "Trained from scratch on text."),
     "continuously pretrained": ("◐", "A pretrained model, trained further on more text."),
@@ -27,7 +27,10 @@ MODEL_TYPES = {
 
 
 def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, Any]) -> Tab:
-    """Build the tab from the leaderboard table and the file of published baselines, if any."""
+    """Build the tab from the leaderboard table and the file of published baselines, if any.
+
+    `page` has the suite's settings and tasks.
+    """
     board = read_table(leaderboard)
     published = pd.read_csv(baselines, sep="\t") if baselines else pd.DataFrame()
     icons = {name: f"{icon} {name}" for name, (icon, _) in MODEL_TYPES.items()}
@@ -68,7 +71,7 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
 def _make_baselines(
     board: pd.DataFrame, published: pd.DataFrame, tasks: list[dict[str, Any]]
 ) -> list[Row]:
-    """Make rows for the best baseline and for random answers (maximum over rows), and for published scores."""
+    """Make a row of baselines, a row of random answers (both maxima over the models), and rows of published scores."""
     rows: list[Row] = []
     metrics = {task["task"]: task["metric"] for task in tasks}
     for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
@@ -81,8 +84,8 @@ def _make_baselines(
             continue
         score = line.percent / 100
         stderr = float(compute_share_stderr(score, line.items))
-        row = {line.task: score, f"{line.task}_stderr": stderr}
-        rows.append(row | {"model": line.name, "note": f"{line.what} {line.source}."})
+        row = {line.task: score, f"{line.task}_stderr": stderr, "model": line.name}
+        rows.append(row | {"note": f"{line.what} {line.source}."})
     return [row | {"is_baseline": True} for row in rows]
 
 

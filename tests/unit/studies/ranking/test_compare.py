@@ -16,7 +16,7 @@ from tests.unit.studies.harmony.harmony_study import (
     make_study,
 )
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.stats.significance import holm
+from workflow_scripts.stats.significance import correct_by_holm
 from workflow_scripts.studies.ranking.compare import (
     compare_folders,
     compare_grids,
@@ -43,7 +43,7 @@ def test_compare_scores_errors_and_correction():
     interval = ttest_1samp(differences, 0).confidence_interval()
     assert (tasks["low"], tasks["high"]) == pytest.approx((interval.low, interval.high))
     single = [row["p_holm"] for row in rows[3:]]
-    assert single == pytest.approx(holm(2 * norm.sf(np.abs(differences / 0.5))))
+    assert single == pytest.approx(correct_by_holm(2 * norm.sf(np.abs(differences / 0.5))))
 
 
 def test_comparison_uses_common_tasks():
