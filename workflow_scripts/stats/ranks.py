@@ -21,7 +21,7 @@ def rank_values(values: pd.Series) -> pd.Series:
     return values.astype(float).round(6).rank(ascending=False, method="min")
 
 
-def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
+def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int) -> pd.DataFrame:
     """Compute the 95% interval of each model's rank by the first principal component: columns low and high.
 
     All scores are resampled, components and ranks recomputed, and the middle 95% of each model's ranks

@@ -149,7 +149,7 @@ def main(
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
+    """Write the table and the figure; `stages` is empty without training, `latency` without timings."""
     columns = ["model", "variant", "tokens", COMPARED_TEXT, f"{COMPARED_TEXT} stderr"]
     trained = read_table(stages) if stages else pd.DataFrame(columns=columns, dtype="float64")
     speedups = find_speedups(read_table(latency)) if latency else pd.Series()

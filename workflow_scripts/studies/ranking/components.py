@@ -36,7 +36,7 @@ _NOTE = (
 
 
 def compute_components(
-    grids: Grids, settings: GridSettings, seed: int, release: pd.DataFrame | None = None
+    grids: Grids, settings: GridSettings, seed: int, release: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Compute one row per protocol, group of models and component, with the loadings of the tasks.
 
@@ -139,8 +139,9 @@ def main(
     figure: list[Path],
     settings: dict[str, Any],
     seed: int,
-    release: Path | None = None,
+    release: Path | None,
 ) -> None:
+    """Write the table and the figure; `release` is empty for a grid without a second release."""
     grid_settings = GridSettings.model_validate(settings)
     second = grid_settings.release
     releases = {Path(second.file).stem: second.name} if second else {}

@@ -37,7 +37,7 @@ _NOTE = (
 
 
 def compute_variance(
-    grids: Grids, settings: GridSettings, second: pd.DataFrame | None = None
+    grids: Grids, settings: GridSettings, second: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Compute one row per protocol and group of models (`decompose_variance`).
 
@@ -71,8 +71,9 @@ def main(
     grid: Path,
     table: list[Path],
     settings: dict[str, Any],
-    release: Path | None = None,
+    release: Path | None,
 ) -> None:
+    """Write the table; `release` is empty for a grid without a second release."""
     grid_settings = GridSettings.model_validate(settings)
     second = read_wide_scores(release) if release else None
     variance = compute_variance(read_grids(grid), grid_settings, second)

@@ -34,7 +34,7 @@ def make_leaderboard(
     entries: list[dict[str, Any]],
     errors: pd.DataFrame,
     tasks: Sequence[Task],
-    flags: Sequence[dict[str, Any]] = (),
+    flags: Sequence[dict[str, Any]],
 ) -> pd.DataFrame:
     """Make one row per accepted request, sorted by average, rows without an average last.
 
