@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-_MAX_COMPARED = 1000  # models; beyond this, sorting is faster than comparing all pairs
+_MAX_COMPARED_MODELS = 1000  # with more models, sorting is faster than comparing all pairs
 
 
-def compare_all(values: np.ndarray) -> np.ndarray:
+def compare_models(values: np.ndarray) -> np.ndarray:
     """Compare each two of the models (rows), in both directions: [task, model, model].
 
-    The result is 1, -1, or 0 if they are tied or one score is missing. Sums over up to 16 million pairs of models are
-    exact in float32, which is faster.
+    The result is 1 if the first is higher, -1 if it is lower, or 0 if they are tied or one score is missing. Sums over
+    up to 16 million pairs of models are exact in float32, which is faster.
     """
     by_task = np.ascontiguousarray(values.T)
     first = by_task[:, :, None]
@@ -33,10 +33,10 @@ def compute_kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     concordant pairs, D the discordant pairs, and N_a the pairs not tied on a. A cell is NaN if there is no
     such pair or a task ties all of them.
     """
-    if len(scores) > _MAX_COMPARED:
+    if len(scores) > _MAX_COMPARED_MODELS:
         return scores.corr(method="kendall")
     values = scores.to_numpy(dtype=float)
-    order = compare_all(values)
+    order = compare_models(values)
     untied = sum_pairs(np.abs(order), ~np.isnan(values))  # [a, b]: pairs untied on a, measured on b
     order = order.reshape(values.shape[1], len(values) ** 2)
     with np.errstate(invalid="ignore", divide="ignore"):

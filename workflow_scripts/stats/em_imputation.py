@@ -16,6 +16,7 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Fill each gap with its conditional expectation; return the values and the gaps' standard deviations.
 
     The standard deviation of a value that is no gap is NaN.
+
     Columns are standardised. Mean m and covariance C of the rows are estimated by the EM algorithm for a normal
     distribution with missing values. The correlations in C are shrunk towards their mean, since a few dozen rows
     do not determine hundreds of correlations. Given the observed part o of a row, a gap g has the expectation

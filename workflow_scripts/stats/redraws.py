@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.agreement import compare_all, compute_mean_agreement, sum_pairs
+from workflow_scripts.stats.agreement import compare_models, compute_mean_agreement, sum_pairs
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.significance import TAILS
 
@@ -64,7 +64,7 @@ def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int) -> pd.
         draws = max(draws // 5, 1)
     measured = subset.scores.notna().to_numpy()
     tasks = subset.scores.columns
-    pairs = pairwise(map(compare_all, subset.draw_scores(draws + 1, seed)))
+    pairs = pairwise(map(compare_models, subset.draw_scores(draws + 1, seed)))
     taus = [_compute_retest_tau(first, second, measured) for first, second in pairs]
     reliability = np.clip(sum(taus) / draws, 0, None)
     return pd.DataFrame(np.sqrt(reliability * reliability.T), tasks, tasks)

@@ -139,7 +139,7 @@ def _compare_with_direct(
     direct: Grid, other: Grid, measure: str, draws: int, seed: int
 ) -> list[dict[str, Any]]:
     """Compute the rise of the mean over the direct scores, and the fraction of pairs of tasks that agree more."""
-    before, after = select_shared_cells(direct.values, other.values)
+    before, after = select_shared_cells(direct.scores, other.scores)
     before = before.dropna(how="all").dropna(axis=1, how="all")
     after = after.loc[before.index, before.columns]
     if min(before.shape) < 2:

@@ -76,7 +76,7 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
         for group in group_models(grid):
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
-                shared = select_shared_cells(direct.values, grid.values.loc[group.models])
+                shared = select_shared_cells(direct.scores, grid.scores.loc[group.models])
                 row["rising"], row["pairs"] = count_rising_pairs(
                     *map(compute_kendall_matrix, shared)
                 )

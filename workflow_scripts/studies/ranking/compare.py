@@ -92,7 +92,7 @@ def compare_grids(
             models = grid.models["model"] + grid.models["variant"]
             known_models |= set(models)
             labels = product(*(models.index[models == name] for name in names))
-            pairs = [grid.values.loc[[*pair]].dropna(axis=1) for pair in labels]
+            pairs = [grid.scores.loc[[*pair]].dropna(axis=1) for pair in labels]
             pairs = [pair for pair in pairs if not pair.empty and not protocol.scores_of]
             if pairs:
                 # Prefer scores of both models from one source.

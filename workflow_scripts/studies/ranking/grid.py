@@ -35,7 +35,7 @@ class Grid:
     """By task with scores of this run, the score without any knowledge (`baseline`) and the number of items (`n`)."""
 
     @property
-    def values(self) -> pd.DataFrame:
+    def scores(self) -> pd.DataFrame:
         return self.errors.scores
 
     @cached_property
@@ -45,13 +45,13 @@ class Grid:
     @property
     def origins(self) -> str:
         """Return the origins of the scores, ours first, separated by spaces."""
-        origins = set(self.models.loc[self.values.notna().any(axis=1), "origin"])
+        origins = set(self.models.loc[self.scores.notna().any(axis=1), "origin"])
         return " ".join(sorted(origins, key=lambda origin: (origin != OWN, origin)))
 
     @cached_property
     def measured(self) -> pd.DataFrame:
         """Return the scores on the tasks with at least one score."""
-        return self.values.dropna(axis=1, how="all")
+        return self.scores.dropna(axis=1, how="all")
 
     @cached_property
     def completed(self) -> Completed:

@@ -37,7 +37,7 @@ def compute_leaderboard(grids: Grids, draws: int, seed: int) -> pd.DataFrame:
 
     `draws` is the number of bootstrap samples for the intervals of ranks.
     """
-    tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
+    tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.scores))
     tables = [_rank_models(grid, tasks, draws, seed) for grid in grids.values()]
     return pd.concat(tables, ignore_index=True)
 
@@ -68,7 +68,7 @@ def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.Data
     table["errors_filled"] = (lacks_stderr & completed.errors.stderrs.notna()).sum(axis=1)
     table["missing"] = _join_tasks(grid.absent)
     errors = grid.stderrs.reindex(columns=tasks).add_suffix(grid_tables.STDERR_SUFFIX)
-    table = table.join(grid.values.reindex(columns=tasks)).join(errors).reset_index()
+    table = table.join(grid.scores.reindex(columns=tasks)).join(errors).reset_index()
     table.insert(0, "protocol", grid.protocol)
     return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
 

@@ -69,7 +69,7 @@ def compare_newer_models(grids: Grids, newer: GridNewer) -> pd.DataFrame:
         models = models.assign(compute=count_operations(models)).sort_values("compute")
         models["newer"] = (models["date"].astype(str) >= newer.since).astype(int)
         for task in grid.measured:
-            table = models[["newer", "compute"]].join(grid.values[task].rename("value")).dropna()
+            table = models[["newer", "compute"]].join(grid.scores[task].rename("value")).dropna()
             if len(table) < _MIN_MODELS or table["newer"].nunique() < 2:
                 continue
             chance = newer.chance[task]

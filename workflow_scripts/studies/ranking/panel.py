@@ -33,9 +33,9 @@ def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.D
     rows = []
     fits = {}
     for grid in grids.values():
-        values = grid.values[[task for task in grid.measured if task in panel]]
+        panel_tasks = [task for task in grid.measured if task in panel]
         for label, model in grid.models.iterrows():
-            scores = values.loc[label].dropna()
+            scores = grid.scores.loc[label, panel_tasks].dropna()
             tasks = tuple(scores.index)
             on_panel = panel.reindex([model["model"]])[list(tasks)]
             if not tasks or np.allclose(scores, on_panel):  # the panel's own scores, imported

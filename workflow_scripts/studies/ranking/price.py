@@ -133,16 +133,17 @@ def main(
     grid_settings = GridSettings.model_validate(settings)
     grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
-    trained = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.baseline].values
+    trained_grid = grids[grid_settings.release.protocol]
+    trained = trained_grid.scores
+    direct = grids[grid_settings.baseline].scores
     second = read_wide_scores(release)
-    labels = trained.values.dropna().index.intersection(second.index)
-    tasks = [task for task in trained.values if task in second and task in training_tokens]
+    labels = trained.dropna().index.intersection(second.index)
+    tasks = [task for task in trained if task in second and task in training_tokens]
     price = compute_price(
-        trained.values.loc[labels, tasks],
+        trained.loc[labels, tasks],
         direct.loc[labels, tasks],
         second.loc[labels, tasks],
-        families=trained.models.loc[labels, "family"].fillna("other"),
+        families=trained_grid.models.loc[labels, "family"].fillna("other"),
         prices=pd.Series(training_tokens, dtype=float)[tasks],
     )
     names = grid_settings.task_names

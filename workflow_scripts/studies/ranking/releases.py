@@ -27,8 +27,8 @@ _NOTE = (
 
 def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) -> pd.DataFrame:
     """Compute one row per task, and a last row over all tasks; `direct` has the scores without training."""
-    second = second.reindex_like(first.values)
-    distances = (second - first.values).abs()
+    second = second.reindex_like(first.scores)
+    distances = (second - first.scores).abs()
     z = distances / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
     # The error of a correlation does not follow from its value, and the leaderboard prints none.
     z.loc[:, z.columns == "cola"] = np.nan
@@ -53,7 +53,7 @@ def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any])
     grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.baseline].values
+    direct = grids[grid_settings.baseline].scores
     releases = compare_releases(first, read_wide_scores(release), direct)
     shown = {
         "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),

@@ -41,17 +41,17 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
     tasks = list(pair or measured)[:2]
     tables = [pd.DataFrame(columns=_COLUMNS)]
     for protocol, grid in grids.items():
-        if len(tasks) < 2 or not set(tasks) <= set(grid.values):
+        if len(tasks) < 2 or not set(tasks) <= set(grid.scores):
             continue
-        values = grid.values[tasks].dropna()
-        errors = grid.errors.select(values)
+        scores = grid.scores[tasks].dropna()
+        errors = grid.errors.select(scores)
         orders = compute_partial_orders(errors)
         ranks = compute_joint_ranks(errors, orders)
-        models = grid.models.loc[values.index].assign(opposed=count_opposed_models(orders))
+        models = grid.models.loc[scores.index].assign(opposed=count_opposed_models(orders))
         for task, order in zip(tasks, orders, strict=True):
             best, worst = compute_rank_bounds(order)
             table = models.assign(protocol=protocol, task=task, best=best, worst=worst)
-            table = table.assign(value=values[task], stderr=errors.stderrs[task], rank=ranks[task])
+            table = table.assign(value=scores[task], stderr=errors.stderrs[task], rank=ranks[task])
             table = table.rename_axis("label").reset_index().sort_values("rank")
             tables.append(table[_COLUMNS])
     return pd.concat(tables[1:] or tables, ignore_index=True)

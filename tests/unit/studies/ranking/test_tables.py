@@ -37,7 +37,7 @@ def test_agreement_matches_scipy():
     grids = build_grids(drop_cell(make_study(), MODELS[1], "mnli", "train_before_test"))
     table, _ = compute_agreement(grids, SETTINGS, 30, 0)
     value = table.set_index(["protocol", "statistic"])["value"]
-    direct, trained = (grids[protocol].values for protocol in BOTH)
+    direct, trained = (grids[protocol].scores for protocol in BOTH)
     assert value["direct", "mean"].item() == pytest.approx(compute_mean_tau(direct))
     difference = compute_mean_tau(trained) - compute_mean_tau(direct.where(trained.notna()))
     assert value["train_before_test", "difference_from_direct"].item() == pytest.approx(difference)
