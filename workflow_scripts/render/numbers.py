@@ -24,7 +24,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "count": "{:,.0f}".format,
     "fixed": text.format_fixed,
     "milliseconds": lambda seconds: f"{1000 * seconds:.1f}",
-    "percent": lambda share: f"{100 * share:.3g}%",
+    "percent": lambda fraction: f"{100 * fraction:.3g}%",
     "p_value": text.format_p_value,
     "perplexity": text.format_perplexity,
 }

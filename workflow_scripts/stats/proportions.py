@@ -35,7 +35,7 @@ def compute_wilson_interval(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.n
     return np.minimum(low, value), np.maximum(high, value)  # rounding may exclude an end
 
 
-def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
+def compute_fraction_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute the usual standard error, or if that is 0, half the width of Wilson's interval over z."""
     usual = _compute_stderr(value, n, lowest)
     low, high = compute_wilson_interval(value, n, lowest)

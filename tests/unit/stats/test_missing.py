@@ -17,14 +17,15 @@ def read_published(protocol: str) -> list[pd.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "share", "least"), [("direct", 0.05, 0.985), ("train_before_test", 0.2, 0.965)]
+    ("protocol", "missing_fraction", "min_tau"),
+    [("direct", 0.05, 0.985), ("train_before_test", 0.2, 0.965)],
 )
-def test_estimates_keep_scores_and_ranks(protocol, share, least):
+def test_estimates_keep_scores_and_ranks(protocol, missing_fraction, min_tau):
     scores, stderrs = read_published(protocol)
     generator, coverage, taus = np.random.default_rng(1), [], []
     first = compute_principal_components(scores).scores["PC1"]
     for _ in range(2):
-        missing = generator.random(scores.shape) < share
+        missing = generator.random(scores.shape) < missing_fraction
         completed = complete_scores(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
         estimates = completed.errors.scores
         assert (completed.filled.to_numpy() == missing).all()
@@ -35,7 +36,7 @@ def test_estimates_keep_scores_and_ranks(protocol, share, least):
             kendalltau(compute_principal_components(estimates).scores["PC1"], first).statistic
         )
     assert 0.92 <= np.concatenate(coverage).mean() <= 0.98
-    assert np.mean(taus) > least
+    assert np.mean(taus) > min_tau
 
 
 def test_missing_stderr_matches_similar_scores():

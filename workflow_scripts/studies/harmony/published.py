@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.frames import Row, index_checkpoints
 from workflow_scripts.render.verdict import DIFFERENCE_Z, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr, compute_mcc_step
 from workflow_scripts.stats.reruns import RetrainingNoise
 from workflow_scripts.studies.ranking.grid_tables import (
     CLIPPED,
@@ -33,7 +33,7 @@ def compare_harmony(
     wide = published.set_index("model")[tasks] / 100
     scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
     items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION_TASK)
-    stderr = compute_share_stderr(scores["value"], items - 1)
+    stderr = compute_fraction_stderr(scores["value"], items - 1)
     scores = scores.assign(protocol=TRAINED, stderr=stderr)
     return _compare_scores(LEADERBOARD, scores, ours, noise, _PRINTED_TO)
 

@@ -15,7 +15,7 @@ from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.imported import read_all_imported, read_imported
 from workflow_scripts.scores.tidy import write_parquet
 from workflow_scripts.settings.grids import GridAttributes
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 from workflow_scripts.stats.reruns import RetrainingNoise
 from workflow_scripts.studies.ranking.errors import (
     add_item_errors,
@@ -166,7 +166,7 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 def infer_stderrs(scores: pd.DataFrame) -> pd.Series:
     """Return standard errors; compute missing ones from the number of items if the metric allows it."""
     value, n, stderr = scores[["value", "n", "stderr"]].astype("Float64").astype(float).T.to_numpy()
-    inferred = compute_share_stderr(value, n, get_metric_minimum(scores["metric"]).to_numpy())
+    inferred = compute_fraction_stderr(value, n, get_metric_minimum(scores["metric"]).to_numpy())
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 

@@ -36,33 +36,33 @@ _NOTE = (
 
 
 def compute_components(
-    grids: Grids, settings: GridSettings, seed: int, release: pd.DataFrame | None
+    grids: Grids, settings: GridSettings, seed: int, second_release: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Compute one row per protocol, group of models and component, with the loadings of the tasks.
 
-    `release` has the scores of the grid's second release.
+    The rows of the second release, if there is one, come last.
     """
-    families = pd.concat([grid.models["family"] for grid in grids.values()])
-    families = families[~families.index.duplicated()]
-    parts: list[tuple[str, str, pd.DataFrame, Completed | None]] = [
+    all_families = pd.concat([grid.models["family"] for grid in grids.values()])
+    all_families = all_families[~all_families.index.duplicated()]
+    score_tables: list[tuple[str, str, pd.DataFrame, Completed | None]] = [
         (grid.origins, grid.protocol, grid.ranked, grid.completed) for grid in grids.values()
     ]
     second = settings.release
-    if second and release is not None:
-        parts.append((Path(second.file).stem, second.protocol, release, None))
+    if second and second_release is not None:
+        score_tables.append((Path(second.file).stem, second.protocol, second_release, None))
     tables = []
-    for origins, protocol, scores, completed in parts:
-        family = families.reindex(scores.index)
+    for release, protocol, scores, completed in score_tables:
+        families = all_families.reindex(scores.index)
         for group in (ALL, *settings.families):
-            rows = scores[(family == group) | (group == ALL)]
+            rows = scores[(families == group) | (group == ALL)]
             rows = rows.loc[:, rows.nunique() > 1]
-            table = _compute_shares(rows, family[rows.index], completed, seed)
-            tables.append(table.assign(release=origins, protocol=protocol, group=group))
+            table = _compute_group(rows, families[rows.index], completed, seed)
+            tables.append(table.assign(release=release, protocol=protocol, group=group))
     table = pd.concat(tables, ignore_index=True)
     return table[[*_COLUMNS, *table.filter(like=grid_tables.LOADING_PREFIX)]]
 
 
-def _compute_shares(
+def _compute_group(
     scores: pd.DataFrame, families: pd.Series, completed: Completed | None, seed: int
 ) -> pd.DataFrame:
     """Compute one row per component with its share of the variance, the interval of the share, and the loadings.
@@ -91,7 +91,7 @@ def _compute_shares(
 
 
 def summarize_components(table: pd.DataFrame, study: str) -> Values:
-    """Return the named share of the first component of each group of models, in the grid's own scores."""
+    """Return the named share of the first component of each group of models, not of the second release."""
     keys = ["protocol", "group"]
     first = table[table["component"] == grid_tables.FIRST_COMPONENT].drop_duplicates(keys)
     return grid_tables.name_numbers(first, study, keys, ["share", "models", "tasks"])
@@ -145,8 +145,8 @@ def main(
     grid_settings = GridSettings.model_validate(settings)
     second = grid_settings.release
     releases = {Path(second.file).stem: second.name} if second else {}
-    second_scores = read_wide_scores(release) if release else None
-    components = compute_components(read_grids(grid), grid_settings, seed, second_scores)
+    second_release = read_wide_scores(release) if release else None
+    components = compute_components(read_grids(grid), grid_settings, seed, second_release)
     is_shown = components["component"].isin(["", *list_component_names(MAX_SHOWN_COMPONENTS)])
     rows = components[is_shown]
     shown = {

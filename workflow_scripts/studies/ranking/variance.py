@@ -37,11 +37,11 @@ _NOTE = (
 
 
 def compute_variance(
-    grids: Grids, settings: GridSettings, second: pd.DataFrame | None
+    grids: Grids, settings: GridSettings, second_release: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Compute one row per protocol and group of models (`decompose_variance`).
 
-    `second` has the scores of the grid's second release.
+    The training variance is estimated from the second release, if there is one.
     """
     release = settings.release
     rows = []
@@ -52,8 +52,8 @@ def compute_variance(
             training = None
             if errors.training_sd.to_numpy().any():
                 training = errors.training_sd**2
-            if second is not None and release and release.protocol == grid.protocol:
-                training = estimate_training_variance(scores, second)
+            if second_release is not None and release and release.protocol == grid.protocol:
+                training = estimate_training_variance(scores, second_release)
             variance = decompose_variance(scores, errors.item_stderrs, training)
             needed = count_tasks_needed(variance["observed"], variance["left"])
             row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
@@ -75,8 +75,8 @@ def main(
 ) -> None:
     """Write the table; `release` is empty for a grid without a second release."""
     grid_settings = GridSettings.model_validate(settings)
-    second = read_wide_scores(release) if release else None
-    variance = compute_variance(read_grids(grid), grid_settings, second)
+    second_release = read_wide_scores(release) if release else None
+    variance = compute_variance(read_grids(grid), grid_settings, second_release)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(variance),

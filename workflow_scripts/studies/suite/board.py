@@ -13,7 +13,7 @@ from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.settings import leaderboard_submissions
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 
 # The icon and the description of each model type.
 MODEL_TYPES = {
@@ -83,7 +83,7 @@ def _make_baselines(
         if metrics.get(line.task) != line.metric:
             continue
         score = line.percent / 100
-        stderr = float(compute_share_stderr(score, line.items))
+        stderr = float(compute_fraction_stderr(score, line.items))
         row = {line.task: score, f"{line.task}_stderr": stderr, "model": line.name}
         rows.append(row | {"note": f"{line.what} {line.source}."})
     return [row | {"is_baseline": True} for row in rows]
