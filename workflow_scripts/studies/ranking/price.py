@@ -80,11 +80,11 @@ def compute_price(
         | _predict_families(models, lambda _: direct),
     ]
 
-    def choose_scores(others: np.ndarray | slice, budget: float) -> pd.DataFrame:
+    def choose_scores(others: np.ndarray, budget: float) -> pd.DataFrame:
         return trained[select_tasks(trained[others], prices, budget)]
 
     for budget in BUDGETS:
-        tasks = list(choose_scores(slice(None), budget))
+        tasks = select_tasks(trained, prices, budget)
         row = {"way": CHOSEN, "budget": budget, "chosen": " ".join(tasks)}
         row |= {"price": prices[tasks].sum(), "tasks": len(tasks)}
         rows.append(row | _predict_families(models, partial(choose_scores, budget=budget)))

@@ -109,25 +109,27 @@ def main(
     text_agreement: list[Path],
     settings: dict[str, Any],
 ) -> None:
+    """Write the tables of bits per byte and of the agreement of texts and tasks, to the files of these names."""
     grid_settings = GridSettings.model_validate(settings)
     rows = read_bits(texts, grid_settings)
-    by_protocol = pivot_bits(rows, grid_settings)
-
     table = compute_bits(rows, grid_settings)
-    note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
-    if grid_settings.lacking_texts:
-        note += f" Left out: {grid_settings.lacking_texts}."
+    note = _RUN_NOTE
+    if not grid_settings.run:
+        note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
+        if grid_settings.lacking_texts:
+            note += f" Left out: {grid_settings.lacking_texts}."
     shown: dict[str, Any] = {
         "Text": table["text"].replace(grid_settings.texts),
         "Model": "{model}",
         **{name: f"{{{key}:.3f}}" for key, name in grid_settings.names.items() if key in table},
-        **({"n": "{n:.0f}"} if table["n"].notna().any() else {}),
     }
+    if table["n"].notna().any():
+        shown["n"] = "{n:.0f}"
     title = "Bits per byte before and after training"
-    note = _RUN_NOTE if grid_settings.run else note
+
     write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
 
-    table = compare_texts(by_protocol, read_grids(grid), grid_settings)
+    table = compare_texts(pivot_bits(rows, grid_settings), read_grids(grid), grid_settings)
     shown = {
         "Of": table["panel"].map(get_panel_titles(grid_settings)),
         "Text": table["text"].replace(grid_settings.texts),
