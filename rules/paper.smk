@@ -10,7 +10,7 @@ PUBLISHED_MMLU = {table: name for name, table in MMLU_CHECKPOINTS.items() if tab
 PUBLISHED_RUNS = {
     run.published: name for name, run in SETTINGS.prompt_runs.items() if run.published
 }
-PROMPT_CHECKPOINT = next(
+PROMPT_COUNTERPART = next(
     (name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None
 )
 # What the report leaves out of the config: the rows of its tables, and the keys of a single command.
@@ -70,7 +70,7 @@ rule reproduction:
                 "source": SETTINGS.source,
                 "models": list_model_rows(SETTINGS, "huggingface"),
                 "mmlu": PUBLISHED_MMLU,
-                "prompts": {"checkpoint": PROMPT_CHECKPOINT, "runs": PUBLISHED_RUNS},
+                "prompts": {"checkpoint": PROMPT_COUNTERPART, "runs": PUBLISHED_RUNS},
             },
             "margin": SETTINGS.margins.scores,
         },

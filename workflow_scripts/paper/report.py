@@ -26,7 +26,8 @@ from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
 from workflow_scripts.render.web.policy import build_policy
 
 PACKAGE = Path(__file__).parents[1]
-PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
+PROSE = PACKAGE / "paper/prose"
+WEB = PACKAGE / "render/web"
 MAX_ROWS = 60  # per table in the paper
 MAX_WIDTH = 190  # characters that fit across a landscape page
 _LATEX_MARKS = {

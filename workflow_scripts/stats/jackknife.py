@@ -11,7 +11,8 @@ from workflow_scripts.stats.significance import TAILS
 _MIN_FAMILIES = 4  # with fewer families, single models are left out instead
 # More than _MAX_GROUPS families are split into _RANDOM_GROUPS random groups: each group costs one evaluation of
 # the statistic, and a few dozen suffice to estimate its variance.
-_MAX_GROUPS, _RANDOM_GROUPS = 64, 24
+_MAX_GROUPS = 64
+_RANDOM_GROUPS = 24
 
 
 class JackknifeInterval(NamedTuple):
@@ -49,10 +50,10 @@ def compute_family_jackknife(
 ) -> JackknifeInterval:
     """Compute the statistic's 95% interval by leaving out one family at a time.
 
-    `statistic` takes the mask of the models to keep. With g families of n_j models, n together, and
-    h_j = n / n_j, the pseudo-values p_j = h_j x - (h_j - 1) x_(j) have the variance
-    sum (p_j - mean)^2 / (h_j - 1) / g (the jackknife for groups of unequal size), and the interval is
-    Student's with g - 1 degrees of freedom. With fewer than three groups there is none.
+    `statistic` takes the mask of the models to keep. It is x with all models, and x_(j) without family j. With g
+    families of n_j models, n together, and h_j = n / n_j, the pseudo-values p_j = h_j x - (h_j - 1) x_(j) have the
+    variance sum (p_j - mean)^2 / (h_j - 1) / g (the jackknife for groups of unequal size), and the interval is
+    Student's with g - 1 degrees of freedom. With fewer than three groups its ends are NaN.
     """
     from scipy.stats import t  # slow to import, used only here
 

@@ -18,7 +18,8 @@ _MIN_DIFFERENCES = 5  # fewest differences of a task, family or size for a quant
 _ROUNDS = 3  # iterations over tasks, families and sizes, enough to converge
 _SIZE_BANDS = (0.0, 0.6e9, 2e9, 5e9, np.inf)  # ends of the bands, in parameters
 _PRECISION = 6e-5  # rounding error of scores printed to a hundredth of a percent
-_BOOTSTRAP_DRAWS, _SEED = 200, 0
+_BOOTSTRAP_DRAWS = 200
+_SEED = 0
 
 
 @dataclass(frozen=True)

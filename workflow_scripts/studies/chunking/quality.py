@@ -20,6 +20,7 @@ from workflow_scripts.render.figures import (
 )
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import format_perplexity
+from workflow_scripts.stats.partial_order import CRITICAL_Z
 from workflow_scripts.studies.chunking.plan_tables import COMPARED_TEXT
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
@@ -128,7 +129,7 @@ def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
             axes.set_xlabel(label, fontsize=8)
             draw_grid_lines(axes, "both")
             for stage, rows in table.groupby("stage", sort=False):
-                half_width = 1.96 * rows["accuracy_stderr"] if column == "accuracy" else None
+                half_width = CRITICAL_Z * rows["accuracy_stderr"] if column == "accuracy" else None
                 style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
                 axes.errorbar(rows[column], rows.index, xerr=half_width, **style)
             for value in table.loc[table["variant"] == "", column]:

@@ -61,18 +61,23 @@ def _compare_scores(
     """
     our_rows = _index_own(ours)
     for row in published.to_dict("records"):
-        protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
-        if protocol == TRAINED:
-            error = max(noise.compute_limit(task, model) / DIFFERENCE_Z, _compute_step(task, value))
+        model = row["model"]
+        task = row["task"]
+        step = _compute_step(task, row["value"])
+        if row["protocol"] == TRAINED:
+            metric = AFTER_TRAINING
+            our_row = our_rows.get((model, CLIPPED), {})
+            error = max(noise.compute_limit(task, model) / DIFFERENCE_Z, step)
         else:
-            error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        our_row = our_rows.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
+            metric = DIRECT
+            our_row = our_rows.get((model, DIRECT), {})
+            error = compute_repeat_error(TEST_ITEMS[task], step)
         yield {
             "source": source,
             "of": model,
             "item": task,
-            "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
-            "published": value,
+            "metric": metric,
+            "published": row["value"],
             "published_stderr": row["stderr"],
             "ours": our_row.get(task),
             "ours_stderr": our_row.get(f"{task}{STDERR_SUFFIX}"),

@@ -75,14 +75,14 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
     for grid in grids.values():
         for group in group_models(grid):
             row = _describe_group(grid, group, draws, seed)
+            row |= {"rising": np.nan, "pairs": np.nan}
             if direct and grid is not direct:
                 shared = select_shared_cells(direct.scores, grid.scores.loc[group.models])
                 row["rising"], row["pairs"] = count_rising_pairs(
                     *map(compute_kendall_matrix, shared)
                 )
             rows.append(row)
-    columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
-    return pd.DataFrame(rows, columns=list(columns))
+    return pd.DataFrame(rows)
 
 
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:

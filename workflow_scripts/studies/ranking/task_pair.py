@@ -39,7 +39,7 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
     # In the order of the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
-    tables = [pd.DataFrame(columns=_COLUMNS)]
+    tables = []
     for protocol, grid in grids.items():
         if len(tasks) < 2 or not set(tasks) <= set(grid.scores):
             continue
@@ -54,7 +54,7 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
             table = table.assign(value=scores[task], stderr=errors.stderrs[task], rank=ranks[task])
             table = table.rename_axis("label").reset_index().sort_values("rank")
             tables.append(table[_COLUMNS])
-    return pd.concat(tables[1:] or tables, ignore_index=True)
+    return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)
 
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:

@@ -67,7 +67,7 @@ class SuiteInputs(Inputs):
         }
 
     def _list_accepted(self) -> list[dict[str, Any]]:
-        """Return the accepted requests, after the checkpoint rule has run."""
+        """Return the accepted requests, after the checkpoint rule has run; a listing of jobs does not run it."""
         if is_listing() and not CHECKS.exists():
             return self.accept_unchecked()
         entries = json.loads(Path(self._get_checks_file()).read_text(encoding="utf-8"))
