@@ -8,8 +8,8 @@ from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 
 # The texts on which perplexity is measured, Magpie with one text per difficulty.
-MAGPIE = [f"magpie ({difficulty})" for difficulty in SETTINGS.chunking.measures.difficulties]
-TEXTS = sorted([*MAGPIE, "wikitext"])
+MAGPIE_TEXTS = [f"magpie ({difficulty})" for difficulty in SETTINGS.chunking.measures.difficulties]
+TEXTS = sorted([*MAGPIE_TEXTS, "wikitext"])
 
 
 rule build_chunked:

@@ -4,20 +4,22 @@ from workflow_scripts.scores.foreign.requests import describe_imports
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.records import TIMED
 
-# The tables of published numbers, and our checkpoints and prompt runs that they are compared with.
+# The tables of published numbers, and what they are compared with, by table and by published run.
 PUBLISHED_TABLES = [*PUBLISHED.values(), "prompt_runs", "harmony_leaderboard", "harmony_cells"]
 PUBLISHED_MMLU = {table: name for name, table in MMLU_CHECKPOINTS.items() if table}
 PUBLISHED_RUNS = {
     run.published: name for name, run in SETTINGS.prompt_runs.items() if run.published
 }
-PROMPTED = next((name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None)
-# What the report leaves out of the config: the rows of its tables, and what names one command's files.
+PROMPT_COUNTERPART = next(
+    (name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None
+)
+# What the report leaves out of the config: the rows of its tables, and the keys of a single command.
 CONFIG_TABLES = {"models", "tasks", "grids", "prompt_runs", "explain", "compare"}
 
 # The files of each chapter of the report, in this order; it shows the tables and figures among them.
-CHAPTERS = {grid: GRID_RESULTS[grid] for grid in OTHERS if GRIDS[grid].in_report}
+CHAPTERS = {grid: IMPORTED_GRID_FILES[grid] for grid in IMPORTED_GRIDS if GRIDS[grid].in_report}
 for chapter, outputs in (
-    ("harmony", RANKED),
+    ("harmony", RUN_GRID_FILES),
     ("chunking", rules.chunking_quality.output if INPUTS.chunked else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
     ("chunking", UNTRAINED_PLANS),
@@ -68,7 +70,7 @@ rule reproduction:
                 "source": SETTINGS.source,
                 "models": list_model_rows(SETTINGS, "huggingface"),
                 "mmlu": PUBLISHED_MMLU,
-                "prompts": {"checkpoint": PROMPTED, "runs": PUBLISHED_RUNS},
+                "prompts": {"checkpoint": PROMPT_COUNTERPART, "runs": PUBLISHED_RUNS},
             },
             "margin": SETTINGS.margins.scores,
         },
@@ -104,7 +106,7 @@ rule leaderboard:
         arguments={
             "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
             "tasks": list_shown_tasks(SETTINGS),
-            "protocols": dict(GRIDS[OWN].names),
+            "protocols": dict(GRIDS[RUN_GRID].names),
             "suite": {
                 **SETTINGS.suite.model_dump(mode="json"),
                 "tasks": list_tasks(SETTINGS),

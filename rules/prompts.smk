@@ -18,7 +18,9 @@ rule ask_prompt_run:
         model=INPUTS.get_checkpoint_manifest,
         data=INPUTS.list_run_datasets,
     output:
-        multiext("results/outputs/prompts/{checkpoint}/{run}", answers=".json", outputs=".parquet"),
+        multiext(
+            "results/outputs/prompts/{checkpoint}/{run}", generations=".json", outputs=".parquet"
+        ),
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     conda:

@@ -6,14 +6,14 @@ from workflow_scripts.studies.records import has_texts, has_ranked_models
 from workflow_scripts.studies.ranking import grid_settings as ranking
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list_shown_tasks
 
-# The grids in config/grids, keyed by the prefix of their result files.
+# The grids in config/grids, keyed by the prefix of their result files; RUN_GRID has the scores of this run.
 GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
-OWN = SETTINGS.grids[OWN_GRID].files
-OTHERS = [grid for grid in GRIDS if grid != OWN]
+RUN_GRID = SETTINGS.grids[OWN_GRID].files
+IMPORTED_GRIDS = [grid for grid in GRIDS if grid != RUN_GRID]
 GRID_SETTINGS = {name: ranking.read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
 GRID_SOURCES = {name: ranking.list_grid_sources(SETTINGS, grid) for name, grid in GRIDS.items()}
 BOOTSTRAP = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
-COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
+COMPARED_NAMES, COMPARED_FOLDERS = list_compared(SETTINGS)
 
 
 wildcard_constraints:
@@ -184,7 +184,7 @@ rule texts:
     input:
         texts=lambda wildcards: (
             ["results/scores/corpora.parquet"]
-            if wildcards.grid == OWN
+            if wildcards.grid == RUN_GRID
             else GRID_SOURCES[wildcards.grid]["scores"]
         ),
         grid="results/grids/{grid}.parquet",
@@ -213,7 +213,7 @@ rule releases:
     log:
         "logs/releases/{grid}.log",
     wildcard_constraints:
-        grid=match_any(name for name in OTHERS if GRIDS[name].release),
+        grid=match_any(name for name in IMPORTED_GRIDS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -234,7 +234,7 @@ rule price:
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
-        grid=match_any(name for name in OTHERS if GRIDS[name].release),
+        grid=match_any(name for name in IMPORTED_GRIDS if GRIDS[name].release),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -320,10 +320,10 @@ rule scores:
     params:
         version=2,
         arguments={
-            "settings": GRID_SETTINGS[OWN],
+            "settings": GRID_SETTINGS[RUN_GRID],
             "tasks": [row["task"] for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
-            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[OWN]),
+            "known_models": ranking.list_grid_models(SETTINGS, GRIDS[RUN_GRID]),
         },
     script:
         "../workflow_scripts/studies/ranking/scores.py"
@@ -332,7 +332,9 @@ rule scores:
 rule compare:
     """Test whether model A is better than model B (--config compare="A B"); also folders of lm-eval or lighteval."""
     input:
-        grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
+        grids=(
+            [] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=IMPORTED_GRIDS)
+        ),
     output:
         table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
         answer="results/compare.txt",
@@ -344,29 +346,29 @@ rule compare:
     params:
         version=1,
         arguments={
-            "names": COMPARED,
+            "names": COMPARED_NAMES,
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
             # `compare` uses this file if it exists; it does not build it.
-            "own": [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")],
+            "own": [str(path) for path in Path("results/grids").glob(f"{RUN_GRID}.parquet")],
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:
         "../workflow_scripts/studies/ranking/compare.py"
 
 
-# Every grid has these tables; others need more columns in its file or keys in the config.
-OF_ANY_GRID = (rules.agreement, rules.agreement_by_size, rules.components, rules.variance)
-OF_GRIDS_WITH = {
+# The tables of every grid, and those of imported grids by the key that their file in config/grids must have.
+COMMON_TABLES = (rules.agreement, rules.agreement_by_size, rules.components, rules.variance)
+OPTIONAL_TABLES = {
     "attributes": [rules.compute],
     "newer": [rules.newer],
     "pair": [rules.task_pair],
     "release": [rules.releases, rules.price],
     "texts": [rules.texts],
 }
-OF_OWN_GRID = (
+RUN_GRID_TABLES = (
     rules.leaderboard_table,
-    *OF_ANY_GRID,
+    *COMMON_TABLES,
     rules.task_pair,
     rules.significance,
     rules.compute,
@@ -374,23 +376,28 @@ OF_OWN_GRID = (
     rules.scores,
     *([rules.texts] if has_texts(SETTINGS) else []),
 )
-RANKED = ranking.list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
-GRID_RESULTS = {}
-for grid in OTHERS:
-    more = [tables for key, tables in OF_GRIDS_WITH.items() if getattr(GRIDS[grid], key)]
-    GRID_RESULTS[grid] = ranking.list_outputs(sum(more, [*OF_ANY_GRID]), grid)
+RUN_GRID_FILES = (
+    ranking.list_outputs(RUN_GRID_TABLES, RUN_GRID) if has_ranked_models(SETTINGS) else []
+)
+IMPORTED_GRID_FILES = {}
+for grid in IMPORTED_GRIDS:
+    tables = list(COMMON_TABLES)
+    for key, optional_tables in OPTIONAL_TABLES.items():
+        if getattr(GRIDS[grid], key):
+            tables += optional_tables
+    IMPORTED_GRID_FILES[grid] = ranking.list_outputs(tables, grid)
 
 
 rule published:
     """Study: analyse the published scores of 61 models on 24 tasks; needs no model, network or GPU."""
     input:
-        GRID_RESULTS["published"],
+        IMPORTED_GRID_FILES["published"],
 
 
 rule test_task:
     """Study: compare 53 older and newer models by published scores, before and after training on the test task."""
     input:
-        GRID_RESULTS["test_task"],
+        IMPORTED_GRID_FILES["test_task"],
 
 
 rule harmony:
@@ -398,4 +405,4 @@ rule harmony:
     input:
         RECORDS.get("harmony", []),
         RECORDS.get("corpora", []),
-        RANKED,
+        RUN_GRID_FILES,

@@ -7,7 +7,7 @@ from workflow_scripts.studies.suite.tasks import list_tasks
 checkpoint check_requests:
     """Check every leaderboard request from small files, before any evaluation."""
     input:
-        INPUTS.sources,
+        INPUTS.metadata_files,
     output:
         checks="results/requests/checks.json",
     log:
@@ -17,7 +17,7 @@ checkpoint check_requests:
         "../envs/lm_eval.yaml"
     params:
         version="check_requests 6",  # raise when the meaning of a check changes
-        request=INPUTS.checks,
+        request=INPUTS.check_params,
     script:
         "../workflow_scripts/studies/suite/submissions.py"
 
@@ -27,7 +27,7 @@ rule submit:
     """Print the status of each leaderboard request: accepted, or the reason for refusal."""
     input:
         checks=rules.check_requests.output.checks,
-        sources=INPUTS.sources,
+        sources=INPUTS.metadata_files,
     log:
         "logs/submit.log",
     localrule: True
@@ -83,5 +83,5 @@ rule suite:
     input:
         [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
         INPUTS.list_suite_records,
-        # List the sources too, so that files that the hub failed to give are requested again.
-        INPUTS.sources,
+        # List these files too, so that files that the hub failed to give are requested again.
+        INPUTS.metadata_files,

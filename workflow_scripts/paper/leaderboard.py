@@ -29,15 +29,18 @@ def main(
     protocols: dict[str, str],
     suite: dict[str, Any],
 ) -> None:
-    """Write the page from the CSV files of the tables that exist; `source` is None if all scores are imported."""
-    made = {path.stem: path for path in tables}
+    """Write the page from the CSV files of the tables that exist.
+
+    `source` is None if all scores are imported; `protocols` are the names of protocols.
+    """
+    by_name = {path.stem: path for path in tables}
     tabs = []
     texts = {}
-    if "suite_leaderboard" in made:
-        tabs.append(make_suite_tab(made["suite_leaderboard"], baselines, suite))
+    if "suite_leaderboard" in by_name:
+        tabs.append(make_suite_tab(by_name["suite_leaderboard"], baselines, suite))
         texts = render_texts(suite)
-    if "harmony_leaderboard" in made:
-        tabs.append(make_harmony_tab(made["harmony_leaderboard"], tasks, protocols))
+    if "harmony_leaderboard" in by_name:
+        tabs.append(make_harmony_tab(by_name["harmony_leaderboard"], tasks, protocols))
     write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 

@@ -6,20 +6,19 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.variance import RELIABLE
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
+from workflow_scripts.stats.variance import TARGET_RELIABILITY
 
 
 def compute_run_numbers(provenance: dict[str, Any]) -> Values:
-    studies = pd.DataFrame(
-        provenance["studies"].values(), columns=["records", "items", "tokens"]
-    ).sum()
+    """Count what a run measured, from the result of `collect_provenance`."""
+    studies = pd.DataFrame(provenance["studies"].values(), columns=["records", "items", "tokens"])
     seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
     return {
-        "limit.clear": CLEAR,
-        "limit.reliability": RELIABLE,
+        "limit.clear": MIN_CLEAR_Z,
+        "limit.reliability": TARGET_RELIABILITY,
         "run.source": provenance["config"]["source"],
-        **studies.add_prefix("run."),
+        **studies.sum().add_prefix("run."),
         "run.models": len(provenance["models"]),
         "run.commits": len(seen["commits"]),
         "run.devices": ", ".join(seen["devices"]) or "none",

@@ -10,12 +10,14 @@ from workflow_scripts.core.records import FailedRecord, read_record_numbers
 def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
     """Collect one sorted dictionary from all records, so that equal records give equal bytes.
 
-    Items are not read, since `collect_scores` has checked them. `seen` has the fields that may differ between
-    records; the report mentions fields with several values.
+    `seen` has all values of the fields that may differ between records, `broken` the failed cells. Items are not read,
+    since `collect_scores` has checked them.
     """
     studies: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seen: defaultdict[str, set[str]] = defaultdict(set)
-    models, datasets, broken = {}, {}, []
+    models = {}
+    datasets = {}
+    broken = []
     for path in sorted(records):
         record = read_record_numbers(path)
         if isinstance(record, FailedRecord):

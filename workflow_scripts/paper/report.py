@@ -23,10 +23,11 @@ from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, select_computed
 from workflow_scripts.render.prose import read_title, render_prose
 from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
-from workflow_scripts.render.web.policy import policy
+from workflow_scripts.render.web.policy import build_policy
 
 PACKAGE = Path(__file__).parents[1]
-PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
+PROSE = PACKAGE / "paper/prose"
+WEB = PACKAGE / "render/web"
 MAX_ROWS = 60  # per table in the paper
 MAX_WIDTH = 190  # characters that fit across a landscape page
 _LATEX_MARKS = {
@@ -45,17 +46,22 @@ def read_content(
     Tables and figures are the Markdown and PNG files of `chapters`. All grids share the captions of their figures, so
     that the caption `agreement` is the one of `<grid>_agreement`.
     """
-    shown, missing = [], []
+    shown = []
+    missing = []
     for key in dict.fromkeys([*STUDIES, *chapters]):
-        title, paragraphs = key, []
+        title = key
+        paragraphs = []
         if key in STUDIES:
             prose = PACKAGE / f"studies/{key}/chapter.md.j2"
-            title, paragraphs = read_title(prose), render_prose(prose, numbers)
-        paths = list(map(Path, chapters.get(key, [])))
+            title = read_title(prose)
+            paragraphs = render_prose(prose, numbers)
         figures = {}
-        for path in (path for path in paths if path.suffix == ".png"):
-            figures[path] = captions[next(filter(path.stem.endswith, captions))]
-        tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
+        tables = {}
+        for path in map(Path, chapters.get(key, [])):
+            if path.suffix == ".png":
+                figures[path] = captions[next(filter(path.stem.endswith, captions))]
+            if path.suffix == ".md":
+                tables[path] = read_markdown(path)
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
             shown.append(chapter | {"figures": figures, "tables": tables})
@@ -91,7 +97,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
     script = (WEB / "report.js").read_text(encoding="utf-8")
     text = environment.get_template("report.html.j2").render(
         content,
-        policy=policy([script], [style], pictures=True),
+        policy=build_policy([script], [style], pictures=True),
         style=Markup(style),
         script=Markup(script),
         config=yaml.safe_dump(content["provenance"]["config"], sort_keys=False, allow_unicode=True),
@@ -125,22 +131,25 @@ def main(
 ) -> None:
     """Write the report as a page and as a paper, the numbers of its text, and their provenance.
 
-    `chapters` has the files of each chapter, `pages` are other pages that the report links to.
+    `chapters` has the files of each chapter, `pages` are other pages that the report links to, `facts` the files for
+    numbers and provenance.
     """
     page, paper = reports
-    numbers, provenance = facts
-    origin = collect_provenance(records, config)
+    numbers_file, provenance_file = facts
+    provenance = collect_provenance(records, config)
     files = [Path(path) for paths in chapters.values() for path in paths]
     tables = {path.stem: read_table(path) for path in files if path.suffix == ".csv"}
-    values = compute_run_numbers(origin)
-    for table, compute in (item for study in STUDIES.values() for item in study.items()):
-        if table in tables:
-            values |= compute(tables[table])
-    values = select_computed(values)
-    write_json(numbers, values)
-    write_json(provenance, origin)
+    numbers = compute_run_numbers(provenance)
+    for study in STUDIES.values():
+        for table, compute_numbers in study.items():
+            if table in tables:
+                numbers |= compute_numbers(tables[table])
+    numbers = select_computed(numbers)
+    write_json(numbers_file, numbers)
+    write_json(provenance_file, provenance)
     texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in captions}
-    content = read_content(values, chapters, texts) | {"pages": pages, "provenance": origin}
+    content = read_content(numbers, chapters, texts)
+    content |= {"pages": pages, "provenance": provenance}
     content["sources"] = pd.read_csv(sources).to_dict("records")
     write_page(page, content)
     write_paper(paper, content)

@@ -14,6 +14,7 @@ from workflow_scripts.core.files import hash_text, open_atomic_dir, write_json
 from workflow_scripts.core.records import Metric, Record, read_records
 from workflow_scripts.scores.foreign.every_eval_ever import VERSION
 from workflow_scripts.scores.metric_ranges import RANGES, strip_filter
+from workflow_scripts.studies.ranking.grid_tables import DIRECT
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
@@ -64,7 +65,7 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
 def describe_score(record: Record, metric: Metric) -> dict[str, Any]:
     """Build the JSON of a score; the evaluation is the task, the protocol unless zero-shot, and the subset."""
     task, protocol = record.task, record.protocol
-    parts = [task.name, protocol.name.replace("direct", ""), metric.subset]
+    parts = [task.name, "" if protocol.name == DIRECT else protocol.name, metric.subset]
     name = strip_filter(metric.name).removesuffix("_macro")
     parameters = metric.model_dump(include={"subset", "best_constant", "chance"}, exclude_none=True)
     if metric.condition:

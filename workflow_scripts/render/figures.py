@@ -27,7 +27,7 @@ _STYLE = {
 }
 
 
-def _pyplot():
+def _import_pyplot():
     """Import pyplot when a figure is drawn, since the import is slow."""
     import matplotlib
 
@@ -38,32 +38,35 @@ def _pyplot():
 
 
 @contextmanager
-def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
+def open_figure(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
     """Yield a figure with one axes or a grid of axes in the project's style, and save it as PDF and PNG.
 
     The files have no date or version, so that equal figures have equal bytes.
     """
-    plt = _pyplot()
+    plt = _import_pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **grid)
         try:
             yield fig, axes
-            texts = [dict.fromkeys(("CreationDate", "Producer", "Creator")), {"Software": None}]
-            for path, kind, metadata in zip(files, ("pdf", "png"), texts, strict=True):
+            no_metadata = [
+                dict.fromkeys(("CreationDate", "Producer", "Creator")),
+                {"Software": None},
+            ]
+            for path, kind, metadata in zip(files, ("pdf", "png"), no_metadata, strict=True):
                 with open_atomic_path(path) as temporary:
                     fig.savefig(temporary, format=kind, metadata=metadata, bbox_inches="tight")
         finally:
             plt.close(fig)
 
 
-def rule(axes, axis: str, **style: Any) -> None:
+def draw_grid_lines(axes, axis: str, **style: Any) -> None:
     """Draw fine grid lines behind the data."""
     axes.grid(axis=axis, **style)
     axes.set_axisbelow(True)
 
 
-def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
-    """Make the x axis logarithmic, with three labels a decade if the data drawn so far span few."""
+def set_log_axis(axes, format_label: Callable[[float], str] | None = None) -> None:
+    """Make the x axis logarithmic; with labels at 1, 2 and 5 if the data drawn so far span less than a factor of 30."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -71,8 +74,8 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
     if high < 30 * low:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_minor_formatter(NullFormatter())
-    if write:
-        axes.xaxis.set_major_formatter(lambda value, _: write(value))
+    if format_label:
+        axes.xaxis.set_major_formatter(lambda value, _: format_label(value))
 
 
 def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
@@ -80,12 +83,12 @@ def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
     models = list(dict.fromkeys(names))
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
-    ramp = _pyplot().get_cmap("viridis")
-    return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
+    colour_map = _import_pyplot().get_cmap("viridis")
+    return {model: colour_map(index / (len(models) - 1)) for index, model in enumerate(models)}
 
 
 def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
-    """Add to each name its number of items, if known."""
+    """Add to each name its number of items if it is known: `name (n = 1,000)`."""
     pairs = zip(names, counts.astype(float), strict=True)
     return [f"{name} (n = {n:,.0f})" if n > 0 else name for name, n in pairs]
 

@@ -5,22 +5,25 @@ from typing import Any
 
 import pandas as pd
 
-# A row of a page: plain Python values, None for missing ones.
-Cells = dict[str, Any]
+Row = dict[str, Any]  # by column: values of Python's own types, None for missing ones
 
 
-def cells(frame: pd.DataFrame) -> list[Cells]:
-    """Return the rows as plain values; whole numbers are int, even if a missing one made the column float."""
-    return [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+def convert_rows(frame: pd.DataFrame) -> list[Row]:
+    """Convert each row to Python's own types; whole numbers become int, even if a missing one made the column float."""
+    return [
+        {name: convert_value(value) for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
 
 
-def index_checkpoints(table: pd.DataFrame | None, key: str) -> dict[tuple, Cells]:
-    """Return the rows by checkpoint and the column `key`; nothing if there is no table."""
-    rows = [] if table is None else cells(table)
+def index_checkpoints(table: pd.DataFrame | None, key: str) -> dict[tuple, Row]:
+    """Return the rows by the pair of checkpoint and value of the column `key`; an empty dictionary without a table."""
+    rows = [] if table is None else convert_rows(table)
     return {(f"{row['model']}{row['variant'] or ''}", row[key]): row for row in rows}
 
 
-def plain(value: Any) -> str | int | float | bool | None:
+def convert_value(value: Any) -> str | int | float | bool | None:
+    """Convert to Python's own type; NaN and infinity become None."""
     value = value.item() if hasattr(value, "item") else value  # a NumPy scalar
     if pd.isna(value) or value in (math.inf, -math.inf):
         return None

@@ -27,7 +27,8 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
     for source in template.read_text(encoding="utf-8").split("\n\n")[1:]:
         words = []
         for sentence in re.split(r"\n(?=\S)", source):
-            if meta.find_undeclared_variables(environment.parse(sentence)) <= values.keys():
+            needed = meta.find_undeclared_variables(environment.parse(sentence))
+            if needed <= values.keys():
                 words += environment.from_string(sentence).render(values).split()
         paragraphs.append(" ".join(words))
     return list(filter(None, paragraphs))

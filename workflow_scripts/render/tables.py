@@ -22,10 +22,10 @@ from workflow_scripts.core.clean_text import (
 )
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.numbers import FORMATS
-from workflow_scripts.render.text import DASH, fixed
+from workflow_scripts.render.text import DASH, format_fixed
 from workflow_scripts.scores.files import write_csv
 
-ROWS_READ = 2000  # rows in the Markdown and LaTeX files
+MAX_SHOWN_ROWS = 2000  # rows in the Markdown and LaTeX files
 _MISSING = "\0"  # a missing value in a filled template
 # Displayed columns by heading: a template of each row's cell, or strings, None for missing values.
 ShownColumns = Mapping[str, Any]
@@ -38,14 +38,14 @@ class ShownTable:
     title: str
     note: str
     head: list[str]
-    right: list[bool]  # whether each column is right-aligned, as numbers are
+    is_right: list[bool]  # by column, whether it is right-aligned, as numbers are
     rows: list[list[str]]
 
 
 class CellFormatter(Formatter):
     """Fill a template such as `{value:.3f} ± {stderr:.3f}`.
 
-    A format is one of FORMATS or of Python's; one in percent leaves out the sign.
+    A format is one of FORMATS or of Python's; a format in percent prints no percent sign.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -53,12 +53,13 @@ class CellFormatter(Formatter):
             return _MISSING
         if isinstance(value, str):
             return value
-        show = FORMATS.get(format_spec)
-        return show(value) if show else fixed(value, format_spec).rstrip("%")
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        return format_fixed(value, format_spec).rstrip("%")
 
 
 def fill_template(template: str, rows: Sequence[dict[Any, Any]]) -> list[str | None]:
-    """Fill a template with each row; None where a value is missing, but for a standard error at the end."""
+    """Fill a template with each row, leaving out a missing standard error at the end; None if a value is missing."""
     cells = (CellFormatter().vformat(template, (), row) for row in rows)
     texts = (cell.removesuffix(f" ± {_MISSING}") for cell in cells)
     return [None if _MISSING in text else text for text in texts]
@@ -86,14 +87,14 @@ def write_table(
         for name, column in shown.items()
     }
     strings = pd.DataFrame(columns).astype("string").fillna(DASH)
-    right = [_is_numeric(strings[column]) for column in strings]
-    if len(strings) > ROWS_READ:
-        note = f"{note} The first {ROWS_READ:,} of {len(strings):,} rows; all are in the CSV."
-    strings = strings[:ROWS_READ]
+    alignments = ["right" if _is_numeric(strings[column]) else "left" for column in strings]
+    if len(strings) > MAX_SHOWN_ROWS:
+        note = f"{note} The first {MAX_SHOWN_ROWS:,} of {len(strings):,} rows; all are in the CSV."
+    strings = strings[:MAX_SHOWN_ROWS]
     text = _escape(strings, escape_markdown).to_markdown(
         index=False,
         disable_numparse=True,
-        colalign=["right" if is_right else "left" for is_right in right],
+        colalign=alignments,
     )
     write_text(markdown, f"# {clean_line(title)}\n\n{clean_lines(note)}\n\n{text}\n")
     # A longtable, since a grid of models and tasks may exceed one page.
@@ -101,7 +102,7 @@ def write_table(
         index=False,
         longtable=True,
         caption=f"{escape_latex(title)}. {escape_latex(note)}",
-        column_format="".join("r" if is_right else "l" for is_right in right),
+        column_format="".join(alignment[0] for alignment in alignments),
     )
     write_text(latex, f"% needs the packages booktabs and longtable\n{text}")
 
@@ -116,8 +117,8 @@ def _is_numeric(column: pd.Series) -> bool:
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV table of `write_table`: whole numbers as Int64, missing texts as None."""
-    how = {"keep_default_na": False, "na_values": [""], "dtype_backend": "numpy_nullable"}
-    return pd.read_csv(path, **how).apply(_convert_column)
+    options = {"keep_default_na": False, "na_values": [""], "dtype_backend": "numpy_nullable"}
+    return pd.read_csv(path, **options).apply(_convert_column)
 
 
 def _convert_column(column: pd.Series) -> pd.Series:
@@ -135,6 +136,6 @@ def read_markdown(path: Path) -> ShownTable:
     """Read a Markdown table of `write_table`."""
     heading, note, text = path.read_text(encoding="utf-8").split("\n\n", 2)
     lines = csv.reader(text.splitlines(), delimiter="|", escapechar="\\", quoting=csv.QUOTE_NONE)
-    head, rule, *rows = ([cell.strip() for cell in line[1:-1]] for line in lines)
-    right = [cell.endswith(":") for cell in rule]
-    return ShownTable(heading.removeprefix("# "), note, head, right, rows)
+    head, alignments, *rows = ([cell.strip() for cell in line[1:-1]] for line in lines)
+    is_right = [alignment.endswith(":") for alignment in alignments]
+    return ShownTable(heading.removeprefix("# "), note, head, is_right, rows)

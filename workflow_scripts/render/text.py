@@ -3,12 +3,12 @@
 MINUS, INFINITY, DASH = "−", "∞", "—"
 
 
-def fixed(value: float, spec: str) -> str:
+def format_fixed(value: float, spec: str) -> str:
     """Format a present number by a Python format `spec`, with a minus sign instead of a hyphen."""
     return format(value, spec).replace("-", MINUS).replace("inf", INFINITY)
 
 
-def perplexity(value: float) -> str:
+def format_perplexity(value: float) -> str:
     """Format with about four digits at any size: an untrained chunk plan's perplexity may be millions."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 

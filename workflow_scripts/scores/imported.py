@@ -21,9 +21,9 @@ from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.metric_ranges import check_range, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
-    METRICS,
     PROTOCOL,
     TEST_ITEMS,
+    read_metrics,
     read_wide_scores,
 )
 from workflow_scripts.settings.harmony import Protocol
@@ -141,6 +141,6 @@ def _melt_leaderboard(path: Path, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Melt the published leaderboard into one line per score of a task for which tables report the same metric."""
     long = read_wide_scores(path).melt(var_name="task", ignore_index=False).dropna().reset_index()
     reported = long["task"].map(dict(metrics)).fillna("unknown")
-    metric = long["task"].map(METRICS).fillna(reported)
+    metric = long["task"].map(read_metrics()).fillna(reported)
     long = long.assign(protocol=PROTOCOL, metric=metric, n=long["task"].map(TEST_ITEMS))
     return long[metric == reported]

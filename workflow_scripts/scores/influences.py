@@ -49,7 +49,7 @@ def compute_item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
         hidden = group["hidden"].astype(float).groupby(scores).mean()
         errors = build_measured_errors(by_cluster.to_numpy(), hidden.to_numpy())
         table = hidden.index.to_frame(index=False).assign(task=task, metric=metric)
-        tables.append(table.assign(own=errors.own, shared=list(errors.shared)))
+        tables.append(table.assign(own=errors.independent, shared=list(errors.shared)))
     return pd.concat(tables, ignore_index=True).astype(_COLUMNS)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 
 # By metric name without its filter; other metrics have unknown ranges.
 RANGES = {
@@ -49,5 +49,5 @@ def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
     implied_n = ((1 - value) * (value - lowest) / error**2).where(error > 0)
     n_by_task = n.fillna(implied_n).groupby([scores["task"], scores["metric"]])
     n = n.fillna(n_by_task.transform("median"))
-    error = error.mask(is_zero, compute_share_stderr(value, n.where(n >= 1), lowest))
+    error = error.mask(is_zero, compute_fraction_stderr(value, n.where(n >= 1), lowest))
     return scores.assign(stderr=error.astype("Float64"))

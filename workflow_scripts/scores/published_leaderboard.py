@@ -5,6 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.scores.files import read_external_csv
+from workflow_scripts.settings.grids import FOLDER, PUBLISHED_GRID
+from workflow_scripts.settings.names import ROOT
+from workflow_scripts.settings.yaml_files import read_yaml
 
 LEADING_COLUMNS = ("model", "rank", "pc1")
 PROTOCOL = "train_before_test"
@@ -36,17 +39,14 @@ TEST_ITEMS = {
     "nq_open": 3610,
     "gsm8k": 1319,
 }
-# The metric of each task, which the leaderboard does not print either.
-METRICS = dict.fromkeys(TEST_ITEMS, "acc")
-METRICS |= dict.fromkeys(["openbookqa", "hellaswag", "arc_easy", "arc_challenge"], "acc_norm")
-METRICS |= dict.fromkeys(["headqa_en", "mathqa", "medmcqa", "piqa", "sciq"], "acc_norm")
-METRICS |= {
-    "cola": "mcc",
-    "nq_open": "exact_match,remove_whitespace",
-    "gsm8k": "exact_match,flexible-extract",
-}
 # Acceptable and unacceptable sentences of cola; its Matthews' coefficient depends on both counts.
 COLA_LABEL_COUNTS = (721, 322)
+
+
+def read_metrics() -> dict[str, str]:
+    """Read the metric of each task, which the leaderboard does not print either, from the published grid."""
+    grid = read_yaml(ROOT / FOLDER / f"{PUBLISHED_GRID}.yaml")
+    return {task: fields["metric"] for task, fields in grid["tasks"].items()}
 
 
 def read_wide_scores(path: Path) -> pd.DataFrame:

@@ -5,37 +5,38 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-_MAX_COMPARED = 1000  # models; beyond this, sorting is faster than comparing all pairs
+_MAX_COMPARED_MODELS = 1000  # with more models, sorting is faster than comparing all pairs
 
 
-def compare_all(values: np.ndarray) -> np.ndarray:
+def compare_models(values: np.ndarray) -> np.ndarray:
     """Compare each two of the models (rows), in both directions: [task, model, model].
 
-    The result is 1, -1, or 0 if they are tied or one score is missing. Sums over up to 16 million pairs of models are
-    exact in float32, which is faster.
+    The result is 1 if the first is higher, -1 if it is lower, or 0 if they are tied or one score is missing. Sums over
+    up to 16 million pairs of models are exact in float32, which is faster.
     """
     by_task = np.ascontiguousarray(values.T)
-    first, second = by_task[:, :, None], by_task[:, None]
+    first = by_task[:, :, None]
+    second = by_task[:, None]
     return np.subtract(first > second, first < second, dtype=np.float32)
 
 
 def sum_pairs(numbers: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """Sum a number for each pair of models, [a, model, model], over the pairs that column b of `measured` has."""
+    """Sum the `numbers` of pairs of models, [a, model, model], over those that column b of `measured` has: [a, b]."""
     mask = measured.astype(np.float32)
     return (numbers @ mask * mask).sum(axis=1).astype(float)
 
 
-def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
+def compute_kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
 
     tau_b(a, b) = (C - D) / sqrt(N_a N_b). Over the pairs of models measured on both a and b, C counts the
     concordant pairs, D the discordant pairs, and N_a the pairs not tied on a. A cell is NaN if there is no
     such pair or a task ties all of them.
     """
-    if len(scores) > _MAX_COMPARED:
+    if len(scores) > _MAX_COMPARED_MODELS:
         return scores.corr(method="kendall")
     values = scores.to_numpy(dtype=float)
-    order = compare_all(values)
+    order = compare_models(values)
     untied = sum_pairs(np.abs(order), ~np.isnan(values))  # [a, b]: pairs untied on a, measured on b
     order = order.reshape(values.shape[1], len(values) ** 2)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -48,9 +49,9 @@ def average_pairs(matrix: pd.DataFrame) -> float:
     return float(pd.Series(matrix.to_numpy()[np.triu_indices(len(matrix), 1)]).mean())
 
 
-def mean_agreement(scores: pd.DataFrame) -> float:
+def compute_mean_agreement(scores: pd.DataFrame) -> float:
     """Compute the mean of Kendall's tau-b over all pairs of different tasks for which it is defined."""
-    return average_pairs(kendall_matrix(scores))
+    return average_pairs(compute_kendall_matrix(scores))
 
 
 def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
@@ -64,21 +65,21 @@ def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> 
 
 
 def count_rising_pairs(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
-    """Compute the fraction of pairs of tasks with tau(second) > tau(first), and the number of pairs.
+    """Compute the fraction of pairs of tasks that correlate more in `second` than in `first`, and the number of pairs.
 
-    Both arguments are matrices from `kendall_matrix` over the same tasks; only pairs defined in both count.
+    Both are matrices of correlations over the same tasks; only pairs defined in both count.
     """
     pairs = np.triu_indices(len(first), 1)
-    rise = pd.Series((second.to_numpy() - first.to_numpy())[pairs]).dropna()
-    return float((rise > 0).mean()), len(rise)
+    rises = pd.Series((second.to_numpy() - first.to_numpy())[pairs]).dropna()
+    return float((rises > 0).mean()), len(rises)
 
 
 def select_shared_cells(
     first: pd.DataFrame, second: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Reduce two protocols to the models, tasks and cells that both have; other cells become NaN.
+    """Reduce two protocols to the models, tasks and cells that both have, so that their agreements are comparable.
 
-    A cell that only one protocol has would change only its agreement.
+    Other cells become NaN.
     """
     first, second = first.align(second, join="inner")
     measured = first.notna() & second.notna()
@@ -95,6 +96,6 @@ def compute_cross_agreement(
     both = pd.concat([first, second], axis=1, join="inner", keys=[0, 1])
     measured = both.notna().astype(int)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tables = kendall_matrix(both), both.corr(min_periods=2), measured.T @ measured
+        tables = compute_kendall_matrix(both), both.corr(min_periods=2), measured.T @ measured
     kendall, pearson, models = (table.loc[0, 1] for table in tables)
     return kendall, pearson, models

@@ -13,16 +13,18 @@ import numpy as np
 class ItemErrors:
     """Errors of one task, with models in rows.
 
-    `shared` has a column for each factor that affects several models, `own` the standard deviation of each
-    model's independent error; both are NaN where the error is unknown.
+    `shared` has the loadings of the models on the factors (columns) that affect several of them, `independent` the
+    standard deviation of the rest of each model's error; both are NaN where the error is unknown. The covariance of
+    two models is the product of their rows of `shared`.
     """
 
     shared: np.ndarray
-    own: np.ndarray
+    independent: np.ndarray
 
     @property
     def variances(self) -> np.ndarray:
-        return (self.shared**2).sum(axis=1) + self.own**2
+        """Error variance of each model's score."""
+        return (self.shared**2).sum(axis=1) + self.independent**2
 
     def compute_difference_variance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Compute the variance of the difference of each pair of different models, by position."""
@@ -30,19 +32,24 @@ class ItemErrors:
         variances = self.variances
         return (variances[first] + variances[second] - 2 * covariance).clip(0)
 
-    def drawn(self, common: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Compute the change of each score on resampled items; both arguments are standard normal numbers."""
-        return self.shared @ common + self.own * own
+    def draw_changes(self, factors: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """Compute the change of each score on resampled items from standard normal numbers.
 
-    def part(self, rows: np.ndarray) -> "ItemErrors":
+        `factors` has one for each column of `shared`, `noise` one for each model.
+        """
+        return self.shared @ factors + self.independent * noise
+
+    def select(self, rows: np.ndarray) -> "ItemErrors":
         """Select the models in these positions; position -1 gives a model with unknown errors."""
-        unknown = np.where(rows >= 0, 0.0, np.nan)
-        return ItemErrors(self.shared[rows] + unknown[:, None], self.own[rows] + unknown)
+        nan_if_unknown = np.where(rows >= 0, 0.0, np.nan)
+        return ItemErrors(
+            self.shared[rows] + nan_if_unknown[:, None], self.independent[rows] + nan_if_unknown
+        )
 
     def where(self, mask: np.ndarray, other: "ItemErrors") -> "ItemErrors":
-        """Combine these errors for the models in the mask with `other` for the rest."""
+        """Keep these errors for the models in the mask, and take those of `other` for the rest."""
         shared = np.where(mask[:, None], self.shared, other.shared)
-        return ItemErrors(shared, np.where(mask, self.own, other.own))
+        return ItemErrors(shared, np.where(mask, self.independent, other.independent))
 
 
 def build_assumed_errors(stderrs: np.ndarray, correlation: float) -> ItemErrors:
@@ -55,15 +62,16 @@ def build_measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErr
     """Build errors from the influence of each cluster of items (columns) on each model's score (rows sum to 0).
 
     The covariance is that of a mean over m clusters, the sum of products times m / (m - 1). If all items have
-    the same result, the measured variance is 0 although the true one is not: `hidden` is added to `own`.
+    the same result, the measured variance is 0 although the true one is not: the variance `hidden` of each model is
+    added to its independent error.
     """
     clusters = influences.shape[1]
     influences = influences * np.sqrt(clusters / max(clusters - 1, 1))
     # The symmetric square root, because it is unique.
     eigenvalues, vectors = np.linalg.eigh(influences @ influences.T)
     shared = (vectors * np.sqrt(eigenvalues.clip(0))) @ vectors.T
-    own = (influences**2).sum(axis=1) + hidden - (shared**2).sum(axis=1)
-    return ItemErrors(shared, np.sqrt(own.clip(0)))
+    rest = (influences**2).sum(axis=1) + hidden - (shared**2).sum(axis=1)
+    return ItemErrors(shared, np.sqrt(rest.clip(0)))
 
 
 def append_unmeasured_models(
@@ -74,5 +82,8 @@ def append_unmeasured_models(
     direction = scaled.mean(axis=0)
     direction = direction / (np.linalg.norm(direction) or 1.0)
     shared = np.sqrt(correlation) * stderrs[:, None] * direction
-    own = np.sqrt(stderrs**2 - (shared**2).sum(axis=1))
-    return ItemErrors(np.vstack([measured.shared, shared]), np.concatenate([measured.own, own]))
+    independent = np.sqrt(stderrs**2 - (shared**2).sum(axis=1))
+    return ItemErrors(
+        np.vstack([measured.shared, shared]),
+        np.concatenate([measured.independent, independent]),
+    )

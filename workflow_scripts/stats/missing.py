@@ -10,8 +10,8 @@ from workflow_scripts.stats.em_imputation import impute_normal
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-FEWEST = 3  # fewest scores of a model or task for which missing ones are estimated
-_NEIGHBOURS = 5  # nearest scores that give an unknown standard error
+MIN_SCORES = 3  # fewest scores of a model or task for which missing ones are estimated
+_NEIGHBOURS = 5  # nearest scores whose median error replaces an unknown standard error
 
 
 class Completed(NamedTuple):
@@ -22,14 +22,15 @@ class Completed(NamedTuple):
     filled: pd.DataFrame
     """Whether the score was estimated."""
 
-    def imputed(self, draws: int, seed: int) -> Iterator[pd.DataFrame]:
+    def draw_imputations(self, draws: int, seed: int) -> Iterator[pd.DataFrame]:
         """Sample each estimate within its error; measured scores do not change."""
-        generator, spread = np.random.default_rng(seed), self.errors.stderrs.where(self.filled, 0.0)
+        generator = np.random.default_rng(seed)
+        spread = self.errors.stderrs.where(self.filled, 0.0)
         for _ in range(draws):
             yield self.errors.scores + spread * generator.standard_normal(spread.shape)
 
 
-def complete(errors: ScoreErrors) -> Completed:
+def complete_scores(errors: ScoreErrors) -> Completed:
     """Estimate the missing cells of models (rows) on tasks (columns).
 
     Models are assumed to follow a normal distribution over the standardised tasks, with a covariance estimated from
@@ -39,28 +40,33 @@ def complete(errors: ScoreErrors) -> Completed:
     and those of estimates are independent between models.
     """
     scores = errors.scores.astype(float)
-    models = scores.count(axis=1) >= max(FEWEST, scores.shape[1] / 2)
-    tasks = scores[models].count() >= FEWEST
-    part, estimated = scores.loc[models, tasks], scores * np.nan
-    if part.isna().to_numpy().any():
-        scores.loc[models, tasks], estimated.loc[models, tasks] = impute_normal(part.to_numpy())
-    filled, items = estimated.notna(), {}
-    for task, values in errors.scores.items():
-        measured = errors.items[task]
+    models = scores.count(axis=1) >= max(MIN_SCORES, scores.shape[1] / 2)
+    tasks = scores[models].count() >= MIN_SCORES
+    values = scores.loc[models, tasks].to_numpy()
+    imputed_stderrs = scores * np.nan
+    if np.isnan(values).any():
+        scores.loc[models, tasks], imputed_stderrs.loc[models, tasks] = impute_normal(values)
+    filled = imputed_stderrs.notna()
+    item_errors = {}
+    for task, measured_scores in errors.scores.items():
+        measured = errors.item_errors[task]
         stderrs = np.sqrt(measured.variances)
-        own = _fill_errors(values.to_numpy(float), stderrs)
-        own = np.where(filled[task], estimated[task], own)
-        alone = ItemErrors(np.zeros_like(measured.shared), own)
-        items[task] = measured.where(~np.isnan(stderrs) & ~filled[task].to_numpy(), alone)
-    training = errors.training.mask(filled, 0.0)
-    return Completed(ScoreErrors(scores, items, training, errors.stream), filled)
+        all_stderrs = _fill_stderrs(measured_scores.to_numpy(float), stderrs)
+        all_stderrs = np.where(filled[task], imputed_stderrs[task], all_stderrs)
+        independent = ItemErrors(np.zeros_like(measured.shared), all_stderrs)
+        item_errors[task] = measured.where(
+            ~np.isnan(stderrs) & ~filled[task].to_numpy(), independent
+        )
+    training_sd = errors.training_sd.mask(filled, 0.0)
+    return Completed(ScoreErrors(scores, item_errors, training_sd, errors.stream), filled)
 
 
-def _fill_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    measured = ~np.isnan(values) & ~np.isnan(errors)
-    result = errors.copy()
-    if measured.sum() >= FEWEST:
-        for row in np.flatnonzero(~np.isnan(values) & np.isnan(errors)):
-            nearest = np.abs(values[measured] - values[row]).argsort(kind="stable")
-            result[row] = np.median(errors[measured][nearest[:_NEIGHBOURS]])
+def _fill_stderrs(scores: np.ndarray, stderrs: np.ndarray) -> np.ndarray:
+    """Give each score without a standard error the median error of the nearest scores on its task."""
+    measured = ~np.isnan(scores) & ~np.isnan(stderrs)
+    result = stderrs.copy()
+    if measured.sum() >= MIN_SCORES:
+        for row in np.flatnonzero(~np.isnan(scores) & np.isnan(stderrs)):
+            nearest = np.abs(scores[measured] - scores[row]).argsort(kind="stable")
+            result[row] = np.median(stderrs[measured][nearest[:_NEIGHBOURS]])
     return result

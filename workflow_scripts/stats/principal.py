@@ -19,7 +19,7 @@ class PrincipalComponents(NamedTuple):
     """Tasks in rows, components in columns of unit length."""
 
 
-def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
+def compute_principal_components(scores: pd.DataFrame) -> PrincipalComponents:
     """Compute the principal components of the scores (models in rows, tasks in columns; larger is better).
 
     Z has the scores standardised by each task's mean and standard deviation (divisor: the number of
@@ -41,12 +41,14 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
 
 
 def list_component_names(count: int) -> list[str]:
+    """List PC1, PC2 and so on."""
     return [f"PC{number}" for number in range(1, count + 1)]
 
 
 def compute_variance_intervals(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
-    """Compute the jackknife interval over families of each explained variance ratio: low, high, groups, of.
+    """Compute the jackknife interval over families of each explained variance ratio, a row per component.
 
+    The columns are `low` and `high`, the number of jackknife `groups`, and what a group is (`of`).
     Intervals are clipped to 0 and 1. The last components of few models nearly vanish without a family, so their
     intervals are unreliable. A task on which the remaining models score the same contributes no variance.
     """
@@ -58,9 +60,9 @@ def compute_variance_intervals(scores: pd.DataFrame, families: pd.Series) -> pd.
         variances = np.linalg.eigvalsh(standard.T @ standard)[::-1].clip(min=0)
         return (variances / (variances.sum() or np.nan))[: len(names)]
 
-    reach = compute_family_jackknife(compute_ratios, families)
-    ends = {"low": reach.low.clip(0, 1), "high": reach.high.clip(0, 1)}
-    return pd.DataFrame(ends, names).assign(groups=reach.groups, of=reach.of)
+    interval = compute_family_jackknife(compute_ratios, families)
+    ends = {"low": interval.low.clip(0, 1), "high": interval.high.clip(0, 1)}
+    return pd.DataFrame(ends, names).assign(groups=interval.groups, of=interval.unit)
 
 
 def compute_first_component(values: np.ndarray) -> np.ndarray:

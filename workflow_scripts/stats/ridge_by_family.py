@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow_scripts.stats.significance import NORMAL
+from workflow_scripts.stats.significance import NORMAL_HALF_WIDTH
 
 # Ridge penalties to choose from, as fractions of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
-FEWEST = 4  # fewest models of a family for a separate mean squared error
+MIN_FAMILY_MODELS = 4  # fewest models of a family for a mean squared error of its own
 
 
 class RidgeFit(NamedTuple):
@@ -18,21 +18,23 @@ class RidgeFit(NamedTuple):
     weights: np.ndarray
     """Coefficients, the intercept first."""
     inverse: np.ndarray
+    """Inverse of the penalised X'X, which gives the leverage of a model."""
     errors: np.ndarray
     """Prediction error of each model, fitted on the other families."""
     slope: float
     """Slope of the log absolute error over the prediction: low-scoring models have larger errors."""
     top: float
     """The largest prediction; beyond it errors are not assumed to shrink further."""
-    spread: float
+    scale: float
+    """Factor s of the size of errors (`fit_ridge`)."""
 
     def predict(self, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Predict models, and compute the half-width of the 95% interval around each prediction."""
         design = _add_constant(models)
         predicted = design @ self.weights
         leverage = (design @ self.inverse * design).sum(axis=1)
-        size = _model_size(self.slope, np.minimum(predicted, self.top), leverage)
-        return predicted, NORMAL * self.spread * size
+        size = _model_error_size(self.slope, np.minimum(predicted, self.top), leverage)
+        return predicted, NORMAL_HALF_WIDTH * self.scale * size
 
 
 def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> RidgeFit:
@@ -47,32 +49,37 @@ def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> R
     are pooled.
     """
     design = _add_constant(models)
-    free = len(design) * np.eye(design.shape[1])
-    free[0, 0] = 0.0
+    penalty_matrix = len(design) * np.eye(design.shape[1])
+    penalty_matrix[0, 0] = 0.0
     members = [np.flatnonzero(families == family) for family in np.unique(families)]
-    gram, moment = design.T @ design, design.T @ target
-    penalised = gram + np.multiply.outer(PENALTIES, free)  # one matrix per penalty
+    gram = design.T @ design
+    moment = design.T @ target
+    penalised = gram + np.multiply.outer(PENALTIES, penalty_matrix)  # one matrix per penalty
     errors, leverages = np.empty((2, len(PENALTIES), len(target)))
     for rows in members:
-        own = design[rows]
-        others = np.linalg.inv(penalised - own.T @ own)
-        errors[:, rows] = target[rows] - others @ (moment - own.T @ target[rows]) @ own.T
-        leverages[:, rows] = (own @ others * own).sum(axis=-1)
+        family_design = design[rows]
+        inverses = np.linalg.inv(penalised - family_design.T @ family_design)
+        other_moment = moment - family_design.T @ target[rows]
+        errors[:, rows] = target[rows] - inverses @ other_moment @ family_design.T
+        leverages[:, rows] = (family_design @ inverses * family_design).sum(axis=-1)
     best = (errors**2).sum(axis=1).argmin()
-    inverse, error, leverage = np.linalg.inv(penalised[best]), errors[best], leverages[best]
+    inverse = np.linalg.inv(penalised[best])
+    error = errors[best]
+    leverage = leverages[best]
     predicted = target - error
     # Errors near 0 are bounded below, as their logarithms would dominate the fit.
     sizes = np.maximum(np.abs(error), np.median(np.abs(error)) / 10 + 1e-12)
     centred = predicted - predicted.mean()
     logs = np.log(sizes) - np.log1p(leverage) / 2
     slope = min(float(centred @ logs / max(centred @ centred, 1e-12)), 0.0)
-    squares = (error / _model_size(slope, predicted, leverage)) ** 2
-    small = [rows for rows in members if len(rows) < FEWEST]
-    groups = [rows for rows in members if len(rows) >= FEWEST]
-    groups += [np.concatenate(small)] if small else []
+    squares = (error / _model_error_size(slope, predicted, leverage)) ** 2
+    small = [rows for rows in members if len(rows) < MIN_FAMILY_MODELS]
+    groups = [rows for rows in members if len(rows) >= MIN_FAMILY_MODELS]
+    if small:
+        groups.append(np.concatenate(small))
     largest = max(float(squares[rows].mean()) for rows in groups)
-    spread = np.sqrt(largest * (len(members) + 1) / len(members))
-    return RidgeFit(inverse @ moment, inverse, error, slope, float(predicted.max()), spread)
+    scale = np.sqrt(largest * (len(members) + 1) / len(members))
+    return RidgeFit(inverse @ moment, inverse, error, slope, float(predicted.max()), scale)
 
 
 def predict_held_out(
@@ -87,12 +94,12 @@ def predict_held_out(
     for family in np.unique(families):
         others = families != family
         scores = choose(others)
-        learned = fit_ridge(scores[others], target[others], families[others])
-        predicted[~others] = np.column_stack(learned.predict(scores[~others]))
+        ridge = fit_ridge(scores[others], target[others], families[others])
+        predicted[~others] = np.column_stack(ridge.predict(scores[~others]))
     return predicted
 
 
-def _model_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+def _model_error_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     return np.exp(slope * predicted) * np.sqrt(1 + leverage)
 
 

@@ -10,24 +10,22 @@ import numpy as np
 
 CONFIDENCE = 0.95  # confidence level of every reported interval
 TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-NORMAL = NormalDist().inv_cdf(TAILS[1])  # half-width of a 95% interval in standard deviations
+NORMAL_HALF_WIDTH = NormalDist().inv_cdf(TAILS[1])  # of a 95% interval, in standard deviations
 POWER = 0.8
 
 
-def estimate_difference(
-    difference: float, stderr: float, freedom: float = math.inf
-) -> dict[str, float]:
+def estimate_difference(difference: float, stderr: float, df: float = math.inf) -> dict[str, float]:
     """Estimate a difference, first minus second, with Student's t (normal with infinite degrees of freedom).
 
-    `low` and `high` are the ends of the 95% interval, `detectable` is the smallest difference that a test at 5%
-    detects with 80% power. They are NaN if the error is unknown.
+    The result has `difference`, `stderr`, the ends `low` and `high` of the 95% interval, and `detectable`, the smallest
+    difference that a test at 5% detects with 80% power. The last three are NaN if the error is unknown.
     """
     half_width = detectable = math.nan
-    if math.isfinite(stderr) and freedom >= 1:
+    if math.isfinite(stderr) and df >= 1:
         from scipy.stats import t  # slow to import, used only here
 
-        half_width = float(t.ppf(TAILS[1], freedom)) * stderr
-        detectable = compute_detectable_z(freedom) * stderr
+        half_width = float(t.ppf(TAILS[1], df)) * stderr
+        detectable = compute_detectable_z(df) * stderr
     return {
         "difference": difference,
         "stderr": stderr,
@@ -38,7 +36,7 @@ def estimate_difference(
 
 
 @cache
-def compute_detectable_z(freedom: float) -> float:
+def compute_detectable_z(df: float) -> float:
     """Compute the difference, in standard errors, that is detected with 80% power.
 
     It is the noncentrality at which Student's t exceeds its 97.5% quantile with probability 80%; 2.80 if normal.
@@ -46,21 +44,24 @@ def compute_detectable_z(freedom: float) -> float:
     from scipy.optimize import brentq
     from scipy.stats import nct, norm, t
 
-    if math.isinf(freedom):
+    if math.isinf(df):
         return float(norm.ppf(TAILS[1]) + norm.ppf(POWER))
-    quantile = float(t.ppf(TAILS[1], freedom))
-    return brentq(lambda shift: nct.sf(quantile, freedom, shift) - POWER, 0, 2 * quantile + 3)
+    quantile = float(t.ppf(TAILS[1], df))
+    return brentq(
+        lambda noncentrality: nct.sf(quantile, df, noncentrality) - POWER, 0, 2 * quantile + 3
+    )
 
 
 def run_z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
 
-    `stderr` is the standard error of the difference. For equal scores z is 0; otherwise z and p are NaN if
-    `stderr` is missing or 0.
+    `stderr` is the standard error of the difference. For a difference of 0, z is 0 even if `stderr` is 0; z and p are
+    NaN if `stderr` is missing, or 0 for another difference.
     """
     from scipy.stats import norm  # slow to import, used only here
 
-    difference, stderr = np.asarray(difference, float), np.asarray(stderr, float)
+    difference = np.asarray(difference, float)
+    stderr = np.asarray(stderr, float)
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.where(difference == 0, 0.0 * stderr, difference / stderr)
     z = np.where(np.isinf(z), np.nan, z)
@@ -68,11 +69,14 @@ def run_z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, 
 
 
 class McNemar(NamedTuple):
-    """Numbers of items that only the first and only the second model answered correctly, and the two-sided p."""
+    """Result of McNemar's test."""
 
     b: int
+    """Items that only the first model answered correctly."""
     c: int
+    """Items that only the second model answered correctly."""
     p: float
+    """Two-sided p-value."""
 
 
 def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
@@ -84,11 +88,12 @@ def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     from scipy.stats import binomtest  # slow to import, used only here
 
     difference = np.subtract(first, second, dtype=int)
-    b, c = int((difference > 0).sum()), int((difference < 0).sum())
+    b = int((difference > 0).sum())
+    c = int((difference < 0).sum())
     return McNemar(b, c, float(binomtest(b, b + c).pvalue) if b + c else 1.0)
 
 
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
+def correct_by_holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Correct p-values by Holm's method, which controls the family-wise error rate.
 
     With p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).

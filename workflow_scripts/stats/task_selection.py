@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.principal import compute_principal_components
 
 # Weight of the identity in the correlations of tasks, which come from few models in fewer families.
 _SHRINKAGE = 0.1
@@ -24,26 +24,33 @@ def select_tasks(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list
     price = prices.reindex(tasks).to_numpy(dtype=float)
     correlations = (1 - _SHRINKAGE) * np.corrcoef(scores.to_numpy(dtype=float), rowvar=False)
     correlations += _SHRINKAGE * np.eye(len(tasks))
-    with_component = correlations @ principal_components(scores).loadings["PC1"].to_numpy()
-    best, most, improves = np.array([], dtype=int), 0.0, True
+    with_component = correlations @ compute_principal_components(scores).loadings["PC1"].to_numpy()
+    selected = np.array([], dtype=int)
+    max_explained = 0.0
+    improves = True
     while improves:
         improves = False
-        for sets in _list_steps(best.tolist(), len(tasks)):
+        for sets in _list_steps(selected.tolist(), len(tasks)):
             sets = sets[price[sets].sum(axis=1) <= budget]
-            parts = correlations[sets[:, :, None], sets[:, None, :]]
-            weights = np.linalg.solve(parts, with_component[sets][..., None])[..., 0]
+            blocks = correlations[sets[:, :, None], sets[:, None, :]]
+            weights = np.linalg.solve(blocks, with_component[sets][..., None])[..., 0]
             explained = (with_component[sets] * weights).sum(axis=1)
-            if explained.max(initial=0.0) > most + 1e-9:
-                most, improves = explained.max(), True
-                best = sets[explained.argmax()]
-    return [tasks[number] for number in best]
+            if explained.max(initial=0.0) > max_explained + 1e-9:
+                improves = True
+                max_explained = explained.max()
+                selected = sets[explained.argmax()]
+    return [tasks[number] for number in selected]
 
 
-def _list_steps(best: list[int], count: int) -> list[np.ndarray]:
-    """List sets of tasks in rows: with one task added, one replaced by two, or one replaced by one."""
-    others = [task for task in range(count) if task not in best]
-    rests = [[task for task in best if task != out] for out in best]
-    larger = [[*best, task] for task in others]
+def _list_steps(selected: list[int], count: int) -> list[np.ndarray]:
+    """List the sets that one step can reach: an array of sets with one more task, and one of sets of the same size.
+
+    A step adds one of the `count` tasks, or replaces one by two or by one. A row has the sorted numbers of the tasks.
+    An array without rows is left out.
+    """
+    others = [task for task in range(count) if task not in selected]
+    rests = [[task for task in selected if task != out] for out in selected]
+    larger = [[*selected, task] for task in others]
     larger += [[*rest, *pair] for rest in rests for pair in combinations(others, 2)]
     as_large = [[*rest, task] for rest in rests for task in others]
     return [np.sort(sets, axis=1) for sets in (larger, as_large) if sets]

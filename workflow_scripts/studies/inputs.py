@@ -32,9 +32,12 @@ class Inputs:
         }
         compared = settings.list_compared_checkpoints()
         self.trained = {id.path_name: id for id in compared if id.stages}
-        ranked = map(CheckpointId.parse, settings.harmony.models)
-        others = settings.list_mmlu_checkpoints(), settings.list_prompt_checkpoints()
-        measured = [*ranked, *others[0], *compared, *others[1]]
+        measured = [
+            *map(CheckpointId.parse, settings.harmony.models),
+            *settings.list_mmlu_checkpoints(),
+            *compared,
+            *settings.list_prompt_checkpoints(),
+        ]
         self.measured = {id.path_name: id for id in measured}
 
     # Models
@@ -51,6 +54,7 @@ class Inputs:
         return self.get_manifest("model", id.model)
 
     def get_checkpoint_manifest(self, wildcards) -> str:
+        """Return the manifest of the checkpoint in the wildcards, or of the API server that runs it."""
         if wildcards.checkpoint not in self.measured:
             near = format_suggestion(wildcards.checkpoint, self.measured)
             raise UserError(
@@ -65,7 +69,7 @@ class Inputs:
         return self.locate_checkpoint(checkpoint)
 
     def locate_checkpoint(self, checkpoint: CheckpointId) -> str:
-        """Return the hub manifest of an unchanged model, else the manifest of the built checkpoint."""
+        """Return the hub manifest of an unchanged model, else the manifest of the checkpoint that the run builds."""
         if checkpoint.plan in (None, UNCHANGED) and not checkpoint.stages:
             return self.get_manifest("model", checkpoint.model)
         return f"results/checkpoints/{checkpoint.path_name}/manifest.json"
@@ -89,14 +93,17 @@ class Inputs:
         settings = self._settings
         if settings.source == "miniature":
             return []
-        tasks = list(settings.harmony.tasks) if settings.harmony.models else []
-        tasks += [entry.task for entry in settings.suite.tasks] if settings.requests else []
+        tasks: list[str] = []
+        if settings.harmony.models:
+            tasks += settings.harmony.tasks
+        if settings.requests:
+            tasks += [entry.task for entry in settings.suite.tasks]
         recipes = [settings.get_stage_recipe(id.stages[-1])[1] for id in self.trained.values()]
         timed = settings.chunking.timed_models
-        has_texts = {"training", "chunking"} & self.records.keys()
+        measures_perplexity = {"training", "chunking"} & self.records.keys()
         datasets = [
             *(settings.tasks[task].dataset for task in tasks),
-            *(MEASURED_TEXTS.values() if has_texts else []),
+            *(MEASURED_TEXTS.values() if measures_perplexity else []),
             *([QUESTIONS["mmlu"]] if timed else []),
             *([MMLU_DATASET] if "mmlu" in self.records else []),
             *(recipe.dataset for recipe in recipes if recipe.dataset),
@@ -109,10 +116,12 @@ class Inputs:
     # Training
 
     def list_recipe_sources(self, wildcards) -> Any:
+        """List the files that a recipe's samples are made of: the manifest of its dataset, or the user's files."""
         recipe = self._settings.training.recipes[wildcards.recipe]
         return self.list_datasets([recipe.dataset]) if recipe.dataset else recipe.files
 
     def get_stage_base(self, wildcards) -> str:
+        """Return the manifest of the checkpoint that the last stage trains."""
         return self.locate_checkpoint(self.trained[wildcards.checkpoint].previous_stage)
 
     def get_stage_samples(self, wildcards) -> str:
@@ -126,7 +135,7 @@ class Inputs:
         return self.list_datasets(self._settings.prompt_runs[wildcards.run].datasets)
 
     def list_explained_prompt(self, wildcards) -> dict[str, Any]:
-        """Return a prompt run's datasets, and a model; a chunked model's base has its tokenizer."""
+        """Return the inputs of explain_prompt: a prompt run's datasets, and a model or its unchunked base."""
         settings = self._settings
         if not settings.prompts.models:
             raise UserError(
@@ -138,7 +147,7 @@ class Inputs:
         return {"model": self.get_measured_manifest(base), "data": data}
 
     def list_explained_training(self, wildcards) -> dict[str, Any]:
-        """Return the dataset of a task, and the ranked models; chunked models have the tokenizers of their bases."""
+        """Return the inputs of explain_training: a task's dataset, and the ranked models or their unchunked bases."""
         settings = self._settings
         if not settings.harmony.models:
             raise UserError(

@@ -49,15 +49,17 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         ],
         "suite": [],
     }
+    # Other studies are enabled if they have records.
     is_enabled = {
         "training": list_trainings(settings.list_compared_checkpoints()),
         "harmony": has_ranked_models(settings),
-        "suite": _has_requests(settings),
+        "suite": settings.requests or settings.refused_requests,
     }
     return {study: records for study, records in studies.items() if is_enabled.get(study, records)}
 
 
 def _list_perplexities(settings: Settings) -> list[str]:
+    """List the records of untrained chunk plans; `written` is the text that the models generate themselves."""
     written = ["written"] if settings.chunking.measures.written_tokens else []
     return [
         f"results/records/chunking/perplexity/{model}/{text}.json"
@@ -72,15 +74,10 @@ def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
 
 
 def has_ranked_models(settings: Settings) -> Any:
-    """Return whether there are scores to rank, from our models or imported (as a truthy value)."""
+    """Return a true value if there are scores to rank, from our models or imported."""
     return settings.harmony.models or settings.harmony.imported_scores or settings.imports
 
 
 def has_texts(settings: Settings) -> Any:
-    """Return whether models are measured on the user's own texts (as a truthy value)."""
+    """Return a true value if models are measured on the user's own texts."""
     return settings.harmony.models and settings.harmony.corpora
-
-
-def _has_requests(settings: Settings) -> Any:
-    """Return whether the leaderboard has requests (as a truthy value)."""
-    return settings.requests or settings.refused_requests

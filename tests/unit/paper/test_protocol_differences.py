@@ -14,7 +14,7 @@ from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.cells import build_harmony_cells
 from workflow_scripts.paper.protocol_differences import compute_differences, withhold_verdicts
 from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL
-from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
+from workflow_scripts.studies.ranking.grid_tables import DIRECT, TRAINED
 
 PROTOCOLS = yaml.safe_load((ROOT / "resources/published/protocols.yaml").read_text("utf-8"))
 QWEN = "Qwen/Qwen2-0.5B"

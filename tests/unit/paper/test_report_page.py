@@ -92,7 +92,7 @@ def test_markdown_table_round_trip(tmp_path):
         head = (shown.title, shown.note, shown.head)
         assert head == ("Table t", f"Note {EVIL}", ["Name", "Score"])
         assert shown.rows == frame[:rows].fillna("—").to_numpy().tolist()
-        assert not rows or shown.right == [False, True]
+        assert not rows or shown.is_right == [False, True]
 
 
 def test_paper_is_escaped(tmp_path):

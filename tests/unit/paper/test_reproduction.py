@@ -12,9 +12,9 @@ from scipy.stats import norm
 from tests.unit.settings.merged import load
 from workflow_scripts.render.verdict import (
     AGREES,
+    DIFFERENCE_Z,
     DIFFERS,
     INCONCLUSIVE,
-    LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
     compute_repeat_error,
@@ -24,9 +24,9 @@ from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.ranking.errors import estimate_reruns
-from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
+from workflow_scripts.studies.ranking.errors import estimate_published_noise
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows
+from workflow_scripts.studies.ranking.grid_tables import CLIPPED, DIRECT
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL, LLAMA = "Qwen/Qwen2.5-0.5B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
@@ -68,10 +68,10 @@ def test_agreement_by_equivalence_tests():
     for difference, error in cases:
         above, below = (norm.sf((0.02 + sign * difference) / error) for sign in (1, -1))
         agrees = AGREES if max(above, below) < 0.05 else INCONCLUSIVE
-        expected.append(DIFFERS if abs(difference) >= LIMIT * error else agrees)
+        expected.append(DIFFERS if abs(difference) >= DIFFERENCE_Z * error else agrees)
     expected_verdicts = [AGREES, INCONCLUSIVE, INCONCLUSIVE, DIFFERS, DIFFERS]
     assert table["verdict"].tolist() == expected == expected_verdicts
-    assert norm.sf(LIMIT - table.loc[0, "smallest"] / 0.008) == pytest.approx(0.8, abs=0.001)
+    assert norm.sf(DIFFERENCE_Z - table.loc[0, "smallest"] / 0.008) == pytest.approx(0.8, abs=0.001)
 
 
 def test_all_mmlu_subjects_are_compared():
@@ -122,7 +122,7 @@ def test_prompt_runs_need_same_questions(change, expected):
 @cache
 def estimate():
     models = list_model_rows(load({}), "huggingface")
-    return estimate_reruns(read("harmony_leaderboard"), read("harmony_cells"), models)
+    return estimate_published_noise(read("harmony_leaderboard"), read("harmony_cells"), models)
 
 
 def make_leaderboard(protocol: str, scores: pd.DataFrame) -> pd.DataFrame:

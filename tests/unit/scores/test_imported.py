@@ -11,7 +11,7 @@ from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.merge import merge
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.settings.tables import TaskRow, read_table
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 
 ROOT = Path(__file__).parents[3]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
@@ -44,9 +44,9 @@ def test_zero_stderr_follows_item_count(tmp_path):
         "c/d,cola,direct,mcc,0.0,0.0,400\n"
         "a/b,mnli,direct,acc,0.0,0.0,\n",
     )["stderr"]
-    assert stderr["sst2", "a/b"] == pytest.approx(compute_share_stderr(1.0, 200))
+    assert stderr["sst2", "a/b"] == pytest.approx(compute_fraction_stderr(1.0, 200))
     # The other score of the task implies 100 items.
-    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100))
+    assert stderr["rte", "a/b"] == pytest.approx(compute_fraction_stderr(0.0, 100))
     assert stderr["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
     assert pd.isna(stderr["mnli", "a/b"]), "the number of items is unknown"
 

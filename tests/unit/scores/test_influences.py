@@ -35,7 +35,7 @@ def score_answers(gold, predictions, clusters=None, same_model=False) -> Iterato
 
 def compute_covariance(*answers, **kwargs) -> np.ndarray:
     _, errors = get_row_errors(compute_item_errors(score_answers(*answers, **kwargs)), ["model"])
-    return errors.shared @ errors.shared.T + np.diag(errors.own**2)
+    return errors.shared @ errors.shared.T + np.diag(errors.independent**2)
 
 
 def draw_answers(seed: int, models: int, items: int) -> np.ndarray:

@@ -8,8 +8,8 @@ from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.agreement import (
-    kendall_matrix,
-    mean_agreement,
+    compute_kendall_matrix,
+    compute_mean_agreement,
 )
 from workflow_scripts.stats.redraws import (
     bootstrap_agreement,
@@ -47,8 +47,8 @@ def assert_same(result, expected):
 )
 def test_tau_matches_scipy(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, gaps=gaps, digits=digits)
-    assert_same(kendall_matrix(scores), compute_tau_matrix(scores.to_numpy()))
-    assert_same(mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
+    assert_same(compute_kendall_matrix(scores), compute_tau_matrix(scores.to_numpy()))
+    assert_same(compute_mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
 
 
 @pytest.mark.parametrize(("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1)])
@@ -57,10 +57,10 @@ def test_intervals_match_plain_loops(seed, models, gaps, digits):
     # A score with zero standard error is not perturbed, so ties remain.
     stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
     errors = build_score_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
-    samples = list(errors.drawn(5, seed))
-    other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
+    samples = list(errors.draw_scores(5, seed))
+    other = ScoreErrors(scores.round(0), errors.item_errors, errors.training_sd, stream=1)
     means, others_means = (
-        np.array([compute_mean_tau(sample) for sample in protocol.drawn(4, seed)])
+        np.array([compute_mean_tau(sample) for sample in protocol.draw_scores(4, seed)])
         for protocol in (errors, other)
     )
     value = compute_mean_tau(scores.to_numpy())

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import LEADERBOARD, build_score_errors
-from workflow_scripts.stats.missing import complete
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.missing import complete_scores
+from workflow_scripts.stats.principal import compute_principal_components
 
 
 def read_published(protocol: str) -> list[pd.DataFrame]:
@@ -17,31 +17,34 @@ def read_published(protocol: str) -> list[pd.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "share", "least"), [("direct", 0.05, 0.985), ("train_before_test", 0.2, 0.965)]
+    ("protocol", "missing_fraction", "min_tau"),
+    [("direct", 0.05, 0.985), ("train_before_test", 0.2, 0.965)],
 )
-def test_estimates_keep_scores_and_ranks(protocol, share, least):
+def test_estimates_keep_scores_and_ranks(protocol, missing_fraction, min_tau):
     scores, stderrs = read_published(protocol)
     generator, coverage, taus = np.random.default_rng(1), [], []
-    first = principal_components(scores).scores["PC1"]
+    first = compute_principal_components(scores).scores["PC1"]
     for _ in range(2):
-        missing = generator.random(scores.shape) < share
-        completed = complete(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
+        missing = generator.random(scores.shape) < missing_fraction
+        completed = complete_scores(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
         estimates = completed.errors.scores
         assert (completed.filled.to_numpy() == missing).all()
         pd.testing.assert_frame_equal(estimates.mask(missing), scores.mask(missing))
         covered = (estimates - scores).abs() <= 1.96 * completed.errors.stderrs
         coverage.append(covered.to_numpy()[missing])
-        taus.append(kendalltau(principal_components(estimates).scores["PC1"], first).statistic)
+        taus.append(
+            kendalltau(compute_principal_components(estimates).scores["PC1"], first).statistic
+        )
     assert 0.92 <= np.concatenate(coverage).mean() <= 0.98
-    assert np.mean(taus) > least
+    assert np.mean(taus) > min_tau
 
 
 def test_missing_stderr_matches_similar_scores():
     scores, stderrs = read_published("train_before_test")
     missing = np.random.default_rng(0).random(stderrs.shape) < 0.05
-    completed = complete(build_score_errors(scores, stderrs.mask(missing)))
+    completed = complete_scores(build_score_errors(scores, stderrs.mask(missing)))
     ratio = (completed.errors.stderrs / stderrs).to_numpy()[missing]
     assert np.quantile(np.abs(np.log(ratio)), 0.95) < np.log(1.2)
     assert not completed.filled.any(axis=None)
-    unknown = complete(build_score_errors(scores, stderrs.assign(rte=np.nan)))
+    unknown = complete_scores(build_score_errors(scores, stderrs.assign(rte=np.nan)))
     assert unknown.errors.stderrs["rte"].isna().all()

@@ -14,15 +14,15 @@ from workflow_scripts.stats.partial_order import (
 )
 
 
-def draw_errors(scores: pd.DataFrame, seed: int, most: float = 0.6) -> pd.DataFrame:
-    values = np.random.default_rng(seed + 100).uniform(0.05, most, scores.shape)
+def draw_errors(scores: pd.DataFrame, seed: int, largest: float = 0.6) -> pd.DataFrame:
+    values = np.random.default_rng(seed + 100).uniform(0.05, largest, scores.shape)
     return pd.DataFrame(values, scores.index, scores.columns)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_rank_bounds_match_all_orders(seed):
     scores = make_random_scores(seed, models=6, tasks=1)
-    stderrs = draw_errors(scores, seed, most=1.0)
+    stderrs = draw_errors(scores, seed, largest=1.0)
     value, error = scores.to_numpy()[:, 0], stderrs.to_numpy()[:, 0]
     margin = 1.96 * np.hypot.outer(error, error)
     above = np.argwhere(np.subtract.outer(value, value) > margin)

@@ -4,21 +4,21 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from tests.unit.stats.random_scores import read_families, read_published_scores
-from workflow_scripts.stats.placement import fit, place
-from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.placement import fit_panel, place_model
+from workflow_scripts.stats.principal import compute_principal_components
 from workflow_scripts.stats.ridge_by_family import PENALTIES, fit_ridge, predict_held_out
 
 PANEL = read_published_scores()
 FAMILIES = read_families().reindex(PANEL.index)
-TARGET = principal_components(PANEL).scores["PC1"].to_numpy()
-FEW = ["mnli", "arc_easy", "gsm8k"]
-STANDARD = ((PANEL[FEW] - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()
+PC1 = compute_principal_components(PANEL).scores["PC1"].to_numpy()
+TASKS = ["mnli", "arc_easy", "gsm8k"]
+STANDARD = ((PANEL[TASKS] - PANEL[TASKS].mean()) / PANEL[TASKS].std(ddof=0)).to_numpy()
 
 
 def compute_coverage(scores):
     standard = ((scores - scores.mean()) / scores.std(ddof=0)).to_numpy()
-    predicted, width = predict_held_out(lambda _: standard, TARGET, FAMILIES.to_numpy()).T
-    return (np.abs(predicted - TARGET) <= width).mean()
+    predicted, width = predict_held_out(lambda _: standard, PC1, FAMILIES.to_numpy()).T
+    return (np.abs(predicted - PC1) <= width).mean()
 
 
 def test_intervals_cover_held_out_families():
@@ -32,26 +32,27 @@ def test_intervals_cover_held_out_families():
 
 def test_unseen_family_errors_match_sklearn():
     families, distances = FAMILIES.to_numpy(), []
-    learned = fit_ridge(STANDARD, TARGET, families)
+    fitted = fit_ridge(STANDARD, PC1, families)
     for penalty in PENALTIES:
-        errors = np.empty(len(TARGET))
+        errors = np.empty(len(PC1))
         for family in set(families):
             out = families == family
-            ridge = Ridge(alpha=len(PANEL) * penalty).fit(STANDARD[~out], TARGET[~out])
-            errors[out] = TARGET[out] - ridge.predict(STANDARD[out])
-        distances.append(np.abs(errors - learned.errors).max())
+            ridge = Ridge(alpha=len(PANEL) * penalty).fit(STANDARD[~out], PC1[~out])
+            errors[out] = PC1[out] - ridge.predict(STANDARD[out])
+        distances.append(np.abs(errors - fitted.errors).max())
     assert min(distances) < 1e-6
 
 
 def test_prediction_matches_sklearn():
-    new = (PANEL.iloc[40] + 0.01)[FEW]
-    panel_fit = fit(PANEL, FEW, FAMILIES)
-    placement = place(new, new * 0.0, panel_fit)
-    standardized = ((new - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()[None]
+    new = (PANEL.iloc[40] + 0.01)[TASKS]
+    panel_fit = fit_panel(PANEL, TASKS, FAMILIES)
+    placement = place_model(new, new * 0.0, panel_fit)
+    standardized = ((new - PANEL[TASKS].mean()) / PANEL[TASKS].std(ddof=0)).to_numpy()[None]
     expected = [
-        Ridge(alpha=len(PANEL) * penalty).fit(STANDARD, TARGET).predict(standardized)[0]
+        Ridge(alpha=len(PANEL) * penalty).fit(STANDARD, PC1).predict(standardized)[0]
         for penalty in PENALTIES
     ]
     assert np.abs(np.array(expected) - placement["pc1"]).min() < 1e-6
     assert placement["best_rank"] <= placement["rank"] <= placement["worst_rank"]
-    assert place(new.mask(new.index == "gsm8k", 0.99), new * 0, panel_fit)["outside"] == ["gsm8k"]
+    new["gsm8k"] = 0.99
+    assert place_model(new, new * 0, panel_fit)["outside"] == ["gsm8k"]

@@ -13,17 +13,20 @@ from tests.unit.stats.random_scores import (
     read_published_scores,
 )
 from workflow_scripts.stats.jackknife import compute_family_jackknife
-from workflow_scripts.stats.principal import compute_variance_intervals, principal_components
-from workflow_scripts.stats.ranks import compute_rank_ranges, ranks
+from workflow_scripts.stats.principal import (
+    compute_principal_components,
+    compute_variance_intervals,
+)
+from workflow_scripts.stats.ranks import compute_rank_ranges, rank_values
 
 SWAPPED = ["01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"]
 
 
 def test_components_match_published_leaderboard():
-    components = principal_components(read_published_scores())
+    components = compute_principal_components(read_published_scores())
     pc1 = components.scores["PC1"]
     assert (pc1 - read_leaderboard()["pc1"]).abs().max() < 0.1
-    differing = ranks(pc1).ne(read_leaderboard()["rank"])
+    differing = rank_values(pc1).ne(read_leaderboard()["rank"])
     assert sorted(differing.index[differing]) == SWAPPED
     assert components.explained_variance_ratio["PC1"] == pytest.approx(0.8546, abs=5e-5)
 
@@ -47,7 +50,7 @@ def test_published_family_intervals():
     families = read_families().reindex(scores.index)
 
     def compute_share(mask):
-        return principal_components(scores[mask]).explained_variance_ratio.iloc[0]
+        return compute_principal_components(scores[mask]).explained_variance_ratio.iloc[0]
 
     row = compute_variance_intervals(scores, families).loc["PC1"]
     expected = compute_jackknife(compute_share, families.to_numpy())
@@ -62,7 +65,7 @@ def test_published_family_intervals():
 def test_jackknife_with_few_families(families, groups, unit):
     values = np.arange(5.0)
     interval = compute_family_jackknife(lambda mask: values[mask].mean(), pd.Series(families))
-    assert (interval.groups, interval.of) == (groups, unit)
+    assert (interval.groups, interval.unit) == (groups, unit)
     assert interval.low < values.mean() < interval.high
 
 
@@ -71,10 +74,10 @@ def test_rank_ranges_match_redrawn_ranks():
     errors = build_score_errors(scores, scores * 0 + 0.15)
     ranges = compute_rank_ranges(errors, draws=60, seed=3)
     samples = [
-        ranks(principal_components(pd.DataFrame(sample)).scores["PC1"])
-        for sample in errors.drawn(60, 3)
+        rank_values(compute_principal_components(pd.DataFrame(sample)).scores["PC1"])
+        for sample in errors.draw_scores(60, 3)
     ]
-    measured = ranks(principal_components(scores).scores["PC1"])
+    measured = rank_values(compute_principal_components(scores).scores["PC1"])
     low, high = np.rint(np.quantile(samples, [0.025, 0.975], axis=0))
     assert (ranges["low"] == np.minimum(low, measured)).all()
     assert (ranges["high"] == np.maximum(high, measured)).all()

@@ -8,12 +8,12 @@ from sklearn.metrics import matthews_corrcoef
 from workflow_scripts.stats.proportions import (
     compute_baseline_z,
     compute_mcc_step,
-    wilson,
+    compute_wilson_interval,
 )
 from workflow_scripts.stats.significance import (
     compute_detectable_z,
+    correct_by_holm,
     estimate_difference,
-    holm,
     run_mcnemar_test,
     run_z_test,
 )
@@ -29,7 +29,7 @@ def test_mcnemar_and_z_test():
 
 
 def test_holm_corrects_step_down():
-    corrected = holm([0.01, 0.04, np.nan, 0.02, 0.5, 0.03])
+    corrected = correct_by_holm([0.01, 0.04, np.nan, 0.02, 0.5, 0.03])
     # In rising order, p-values are multiplied by 5, 4, 3, 2 and 1, and never decrease.
     expected = [0.05, 0.09, np.nan, 0.08, 0.5, 0.09]
     assert corrected == pytest.approx(expected, nan_ok=True)
@@ -39,23 +39,23 @@ def test_difference_interval_and_detectable_size():
     result = estimate_difference(0.02, 0.01)
     assert result["low"] == pytest.approx(0.02 - 0.0195996, abs=1e-6)
     assert result["detectable"] == pytest.approx((1.959964 + 0.841621) * 0.01)
-    result = estimate_difference(-0.02, 0.01, freedom=3)
+    result = estimate_difference(-0.02, 0.01, df=3)
     assert result["high"] == pytest.approx(-0.02 + t.ppf(0.975, 3) * 0.01)
     assert np.isnan(estimate_difference(0.02, np.nan)["detectable"])
 
 
-@pytest.mark.parametrize("freedom", [1, 23])
-def test_detectable_difference_has_stated_power(freedom):
+@pytest.mark.parametrize("df", [1, 23])
+def test_detectable_difference_has_stated_power(df):
     generator = np.random.default_rng(1)
-    samples = generator.standard_normal(4000) + compute_detectable_z(freedom)
-    samples /= np.sqrt(generator.chisquare(freedom, 4000) / freedom)
-    assert (samples > t.ppf(0.975, freedom)).mean() == pytest.approx(0.8, abs=0.03)
+    samples = generator.standard_normal(4000) + compute_detectable_z(df)
+    samples /= np.sqrt(generator.chisquare(df, 4000) / df)
+    assert (samples > t.ppf(0.975, df)).mean() == pytest.approx(0.8, abs=0.03)
 
 
 @pytest.mark.parametrize("n", [1, 7, 5463])
 def test_wilson_interval_matches_scipy(n):
     for right in {0, 1, n // 3, n}:
-        low, high = wilson(right / n, n)
+        low, high = compute_wilson_interval(right / n, n)
         expected = binomtest(right, n).proportion_ci(method="wilson")
         # Ours uses 1.96, scipy 1.95996...
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-5)

@@ -27,7 +27,9 @@ from workflow_scripts.settings.prompts.spec import PromptSpec
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
-def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
+def ask_prompt_run(
+    model: Path, data: list[Path], generations: Path, request: dict[str, Any]
+) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
     tracker, params = RunTracker(), PromptRequest.model_validate(request)
     hub, spec, loading = get_hub_folder(data[0]), params.asking, params.compute.loading
@@ -37,14 +39,14 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
-    with ScoreCache.open_for_record(answers, loaded) as score_cache:
+    with ScoreCache.open_for_record(generations, loaded) as score_cache:
         engine = build_engine(loaded, score_cache)
         outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, params.seed)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
     split = "latest" if spec.questions == "vendor" else "test"
     write_record(
-        answers,
+        generations,
         outputs,
         study="prompts",
         task=build_task_facts(

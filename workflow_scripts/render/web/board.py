@@ -12,8 +12,8 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.render.frames import Cells
-from workflow_scripts.render.web.policy import policy
+from workflow_scripts.render.frames import Row
+from workflow_scripts.render.web.policy import build_policy
 
 HERE = Path(__file__).parent
 Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
@@ -72,7 +72,7 @@ class Tab:
     title: str
     about: str
     columns: list[Column]
-    rows: list[Cells]
+    rows: list[Row]
     sort: str = ""
     search: tuple[str, ...] = ("name",)
 
@@ -88,7 +88,7 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False}
     return environment.get_template("leaderboard.html.j2").render(
-        policy=policy([library, script], [style], trusted="default"),
+        policy=build_policy([library, script], [style], trusted="default"),
         title=title,
         about=about,
         tabs=[_describe_tab(tab) for tab in tabs],

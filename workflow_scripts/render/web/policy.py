@@ -4,7 +4,7 @@ import base64
 import hashlib
 
 
-def policy(
+def build_policy(
     scripts: list[str], styles: list[str], *, pictures: bool = False, trusted: str = "'none'"
 ) -> str:
     """Build a policy that allows only these scripts and styles, by digest, and optionally embedded pictures."""
@@ -23,4 +23,5 @@ def policy(
 
 
 def digest(text: str) -> str:
+    """Return the source expression that allows a script or style with exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

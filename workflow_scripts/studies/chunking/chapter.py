@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
@@ -30,12 +30,15 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
 def get_mmlu_numbers(table: pd.DataFrame) -> Values:
     """Count the models that exceed the baseline of MMLU, under each metric."""
     micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # without failed cells
-    questions, baseline = micro["n"].max(), micro["baseline"].max()
-    values = {"mmlu.models": len(micro), "mmlu.questions": questions, "mmlu.baseline": baseline}
+    values = {
+        "mmlu.models": len(micro),
+        "mmlu.questions": micro["n"].max(),
+        "mmlu.baseline": micro["baseline"].max(),
+    }
     for metric in METRICS:
-        error = micro[f"{metric}_stderr"]
-        z = compute_baseline_z(micro[metric], error, micro["baseline"], micro["n"])
-        values[f"mmlu.{metric}_clear"] = (z >= CLEAR).sum()
+        stderr = micro[f"{metric}_stderr"]
+        z = compute_baseline_z(micro[metric], stderr, micro["baseline"], micro["n"])
+        values[f"mmlu.{metric}_clear"] = (z >= MIN_CLEAR_Z).sum()
     return values
 
 

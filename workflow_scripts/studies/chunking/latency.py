@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import (
+from workflow_scripts.studies.chunking.plan_tables import (
     name_variants,
     pivot_metrics,
     plot_lines,
@@ -28,14 +28,15 @@ _COLUMNS += [*_METRICS[2:], "token_faster", "n"]
 def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     """Compute times and speedup of each variant, execution and batch size over the unchanged model of the same rounds.
 
-    A model with a failed cell has an empty row.
+    The execution, in the column `way`, is `fused`, `loop`, or `unchanged` for the unchanged model. A model with a
+    failed cell has an empty row.
     """
-    varied = ["aggregation", "adapters", "way", "batch", "devices"]
-    rows = pivot_metrics(scores, _METRICS, varied)
+    rounds = ["aggregation", "adapters", "batch", "devices"]
+    rows = pivot_metrics(scores, _METRICS, [*rounds, "way"])
     rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
-    group = [rows[key] for key in ("model", "plan", *varied) if key != "way"]
+    same_rounds = [rows[key] for key in ("model", "plan", *rounds)]
     seconds = rows[["prefill_seconds", "token_seconds"]]
-    unchanged = seconds.where(rows["way"] == "unchanged").groupby(group, dropna=False)
+    unchanged = seconds.where(rows["way"] == "unchanged").groupby(same_rounds, dropna=False)
     rows[["prefill_faster", "token_faster"]] = unchanged.transform("max") / seconds
     rows = rows.assign(variant=name_variants(rows))
     rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")

@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, plot_lines
+from workflow_scripts.studies.chunking.plan_tables import count_chunks, pivot_metrics, plot_lines
 from workflow_scripts.studies.training.stages import name_texts
 
 NOTE = (

@@ -12,15 +12,16 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
+    draw_grid_lines,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
-    rule,
     set_log_axis,
 )
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import perplexity
-from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.render.text import format_perplexity
+from workflow_scripts.stats.partial_order import CRITICAL_Z
+from workflow_scripts.studies.chunking.plan_tables import COMPARED_TEXT
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
 
@@ -60,8 +61,8 @@ def compute_quality(
         "variant": [id.variant for id in ids],
         "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
         "tokens": [_sum_tokens(id, stages["tokens"]) for id in ids],
-        "perplexity": stages[TEXT],
-        "perplexity_stderr": stages[f"{TEXT} stderr"],
+        "perplexity": stages[COMPARED_TEXT],
+        "perplexity_stderr": stages[f"{COMPARED_TEXT} stderr"],
         "agreement": [_compare_letters(id, letters) for id in ids],
         "accuracy": mmlu["acc"],
         "accuracy_stderr": mmlu["acc_stderr"],
@@ -75,6 +76,7 @@ def compute_quality(
 
 
 def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
+    """Sum the tokens of all training stages of a checkpoint; NaN if one is unknown."""
     stages = [str(replace(id, stages=id.stages[:end])) for end in range(1, len(id.stages) + 1)]
     return tokens.reindex(stages).sum(skipna=False)
 
@@ -122,18 +124,18 @@ def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
         names = table["model"] + table["variant"]
     colours = pick_model_colours(table["stage"])
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
-    with drawing(files, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+    with open_figure(files, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
-            rule(axes, "both")
-            for stage, marks in table.groupby("stage", sort=False):
-                error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None
+            draw_grid_lines(axes, "both")
+            for stage, rows in table.groupby("stage", sort=False):
+                half_width = CRITICAL_Z * rows["accuracy_stderr"] if column == "accuracy" else None
                 style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
-                axes.errorbar(marks[column], marks.index, xerr=error, **style)
+                axes.errorbar(rows[column], rows.index, xerr=half_width, **style)
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
-            set_log_axis(panels[0], perplexity)
+            set_log_axis(panels[0], format_perplexity)
         panels[0].set_yticks(table.index, names, fontsize=7.5)
         panels[0].invert_yaxis()
         draw_legend_below(fig, panels[0], 6)
@@ -148,8 +150,8 @@ def main(
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
-    columns = ["model", "variant", "tokens", TEXT, f"{TEXT} stderr"]
+    """Write the table and the figure; `stages` is empty without training, `latency` without timings."""
+    columns = ["model", "variant", "tokens", COMPARED_TEXT, f"{COMPARED_TEXT} stderr"]
     trained = read_table(stages) if stages else pd.DataFrame(columns=columns, dtype="float64")
     speedups = find_speedups(read_table(latency)) if latency else pd.Series()
     letters = read_letters(records)

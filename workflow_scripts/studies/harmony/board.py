@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from workflow_scripts.render.frames import cells
+from workflow_scripts.render.frames import convert_rows
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import grid_tables
 from workflow_scripts.studies.ranking.leaderboard import describe_missing
 
 # The tab ranks models by the first of these protocols that has scores.
-_PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
+_PROTOCOLS = (grid_tables.TRAINED, grid_tables.FEW_SHOT, grid_tables.DIRECT, grid_tables.CLIPPED)
 
 
 def make_harmony_tab(
@@ -18,14 +18,14 @@ def make_harmony_tab(
 ) -> Tab:
     """Build the tab from the leaderboard table; `names` are the titles of the protocols."""
     table = read_table(leaderboard)
-    shown, *others = [name for name in _PROTOCOLS if name in set(table["protocol"])]
+    shown, *others = [protocol for protocol in _PROTOCOLS if protocol in set(table["protocol"])]
     titles = {task["task"]: task["display_name"] for task in tasks}
     ranks = table.pivot(index="label", columns="protocol", values="rank")[others]
     models = table[table["protocol"] == shown].join(ranks.add_prefix("rank_"), on="label")
-    rows = [row | {"note": describe_missing(row, titles)} for row in cells(models)]
+    rows = [row | {"note": describe_missing(row, titles)} for row in convert_rows(models)]
     return Tab(
         id="harmony",
-        title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
+        title="Train before test" if shown == grid_tables.TRAINED else "Ranking by PC1",
         about=(
             "Models ranked by PC1, 100 times the first principal component of the standardised"
             f" {names[shown]} scores. Scores in percent, ± standard error; higher is better."
@@ -37,7 +37,12 @@ def make_harmony_tab(
             Column("rank_high", "Rank, high", "count", "95% interval of the rank."),
             Column("pc1", "PC1", "number", f"Of the {names[shown]} scores."),
             *(
-                Column(f"rank_{name}", f"Rank {names[name]}", "count", shown=name != frame.CLIPPED)
+                Column(
+                    f"rank_{name}",
+                    f"Rank {names[name]}",
+                    "count",
+                    shown=name != grid_tables.CLIPPED,
+                )
                 for name in others
             ),
             *(

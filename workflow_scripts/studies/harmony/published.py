@@ -4,50 +4,57 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, index_checkpoints
-from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
+from workflow_scripts.render.frames import Row, index_checkpoints
+from workflow_scripts.render.verdict import DIFFERENCE_Z, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import (
     COLA_LABEL_COUNTS,
     LEADING_COLUMNS,
     TEST_ITEMS,
 )
-from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
-from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
+from workflow_scripts.stats.proportions import compute_fraction_stderr, compute_mcc_step
+from workflow_scripts.stats.reruns import RetrainingNoise
+from workflow_scripts.studies.ranking.grid_tables import (
+    CLIPPED,
+    DIRECT,
+    OWN,
+    STDERR_SUFFIX,
+    TRAINED,
+)
 
-SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
+# The files of both releases, which the table of comparisons names as sources.
+LEADERBOARD = "harmony_leaderboard"
+CELLS = "harmony_cells"
 AFTER_TRAINING = "score"  # the metric in rows of scores after training
-_CORRELATION = "cola"  # its standard error does not follow from its value
-_PRINTED_TO = 1e-4
+_CORRELATION_TASK = "cola"  # the standard error of its metric does not follow from its value
+_PRINTED_TO = 1e-4  # resolution of the leaderboard's scores, as fractions
 
 
 def compare_harmony(
-    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, noise: RetrainingNoise
 ) -> Iterator[dict]:
     """Yield a row for each score of the published leaderboard, after training."""
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
     wide = published.set_index("model")[tasks] / 100
     scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
-    items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION)
-    scores = scores.assign(
-        protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
-    )
-    return _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
+    items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION_TASK)
+    stderr = compute_fraction_stderr(scores["value"], items - 1)
+    scores = scores.assign(protocol=TRAINED, stderr=stderr)
+    return _compare_scores(LEADERBOARD, scores, ours, noise, _PRINTED_TO)
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, noise: RetrainingNoise
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training."""
     scores = published[published["task"].isin(TEST_ITEMS)]
-    return _compare_scores(CELLS, scores, ours, reruns, 0)
+    return _compare_scores(CELLS, scores, ours, noise, 0)
 
 
 def _compare_scores(
-    name: str,
+    source: str,
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    reruns: Reruns,
+    noise: RetrainingNoise,
     printed_to: float,
 ) -> Iterator[dict]:
     """Compare published scores with ours by the standard error of their difference.
@@ -56,37 +63,42 @@ def _compare_scores(
     sums on two devices may differ. Scores after training differ by retraining noise; published ones are the higher of
     both scores (none is below the direct one), and so are ours.
     """
-    cells = _index_own(ours)
+    our_rows = _index_own(ours)
     for row in published.to_dict("records"):
-        protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
-        if protocol == TRAINED:
-            error = max(reruns.compute_limit(task, model) / LIMIT, _compute_step(task, value))
+        model = row["model"]
+        task = row["task"]
+        step = _compute_step(task, row["value"])
+        if row["protocol"] == TRAINED:
+            metric = AFTER_TRAINING
+            our_row = our_rows.get((model, CLIPPED), {})
+            error = max(noise.compute_limit(task, model) / DIFFERENCE_Z, step)
         else:
-            error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
+            metric = DIRECT
+            our_row = our_rows.get((model, DIRECT), {})
+            error = compute_repeat_error(TEST_ITEMS[task], step)
         yield {
-            "source": name,
+            "source": source,
             "of": model,
             "item": task,
-            "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
-            "published": value,
+            "metric": metric,
+            "published": row["value"],
             "published_stderr": row["stderr"],
-            "ours": cell.get(task),
-            "ours_stderr": cell.get(f"{task}{ERROR}"),
+            "ours": our_row.get(task),
+            "ours_stderr": our_row.get(f"{task}{STDERR_SUFFIX}"),
             "error": error,
             "printed_to": printed_to,
         }
 
 
 def _compute_step(task: str, value: float) -> float:
-    """Compute the smallest possible difference of a score: one answer."""
+    """Compute the change of a score by one answer."""
     return (
         compute_mcc_step(value, *COLA_LABEL_COUNTS)
-        if task == _CORRELATION
+        if task == _CORRELATION_TASK
         else 1 / TEST_ITEMS[task]
     )
 
 
-def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Cells]:
+def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Row]:
     """Index the rows of our models by checkpoint and protocol."""
     return index_checkpoints(None if ours is None else ours[ours["origin"] == OWN], "protocol")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import add_counts, drawing
+from workflow_scripts.render.figures import add_counts, open_figure
 from workflow_scripts.render.tables import write_table
 
 METRICS = ("qem", "em", "acc")
@@ -58,8 +58,8 @@ def compute_by_subject(
 
 
 def read_published_scores(table: pd.DataFrame) -> pd.DataFrame:
-    """Read score and standard error of each subject of a published table; those of the average were not printed."""
-    table = table[~table["task"].str.contains("_average")]  # the row `all` again
+    """Read each subject's score and standard error of a published table; the average has no printed standard error."""
+    table = table[~table["task"].str.contains("_average")]  # repeats the row `all`
     subjects = table["task"].str.split(":").str[2].fillna(MACRO)
     errors = table["stderr"].where(subjects != MACRO)
     return pd.DataFrame({"subject": subjects, "value": table["value"], "stderr": errors})
@@ -88,8 +88,9 @@ def plot_by_subject(table: pd.DataFrame, files: list[Path]) -> None:
     ]
     labels, gains = zip(*columns, strict=True)
     limit = max(0.1, np.nanmax(np.abs(gains), initial=0.0))
-    width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
-    with drawing(files, width, height) as (fig, axes):
+    width = 3.0 + 0.3 * max(len(labels), 9)
+    height = 4.0 + 0.15 * len(subjects)
+    with open_figure(files, width, height) as (fig, axes):
         image = axes.imshow(
             np.transpose(gains), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit
         )
@@ -105,8 +106,8 @@ def main(
     figure: list[Path],
     checkpoints: dict[str, str | None],
 ) -> None:
-    printed = {path.stem: pd.read_csv(path) for path in published}
-    by_subject = compute_by_subject(pd.read_parquet(scores), checkpoints, printed)
+    published_tables = {path.stem: pd.read_csv(path) for path in published}
+    by_subject = compute_by_subject(pd.read_parquet(scores), checkpoints, published_tables)
     subjects = by_subject["subject"].replace(_TITLES).str.replace("_", " ")
     shown = {"Subject": subjects, **_SHOWN}
     write_table(by_subject, table, title="MMLU by subject", note=NOTE, shown=shown)

@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.render.frames import index_checkpoints
 from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
-_PRINTED_TO = 1e-4
+_PRINTED_TO = 1e-4  # resolution of the published scores
 
 
 def compare_mmlu(

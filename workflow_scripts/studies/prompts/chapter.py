@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workflow_scripts.render.numbers import Numbers, Values
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 
 
@@ -20,7 +20,7 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         "prompts.questions": complete["n"].max(),
         "prompts.baseline": complete["baseline"].max(),
         "prompts.compared": len(complete),
-        "prompts.clear": (z >= CLEAR).sum(),
+        "prompts.clear": (z >= MIN_CLEAR_Z).sum(),
         "prompts.lowest": complete["micro"].min(),
         "prompts.lowest_run": complete["micro"].idxmin(),
         "prompts.highest": complete["micro"].max(),

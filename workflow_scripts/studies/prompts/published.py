@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from workflow_scripts.render.frames import index_checkpoints
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 
 _QUESTIONS = 14_042
 _QUESTIONS_OF_RUN_4 = 285  # run 4 scored only these
-_PRINTED_TO = 1e-3
+_PRINTED_TO = 1e-3  # resolution of the published accuracies, as fractions
 
 
 def compare_prompts(
@@ -31,7 +31,9 @@ def compare_prompts(
         if row.get("n") not in (None, questions):
             because = f"{row['n']:,.0f} questions here, {questions:,} in the published run"
         # The subjects were not printed, so the mean over subjects has no standard error.
-        stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
+        stderr = (
+            float(compute_fraction_stderr(value, questions)) if line.metric == "micro" else None
+        )
         yield {
             "source": "prompt_runs",
             "of": checkpoint,

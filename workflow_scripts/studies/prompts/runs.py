@@ -15,11 +15,11 @@ from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.stats.proportions import wilson
+from workflow_scripts.stats.proportions import compute_wilson_interval
 from workflow_scripts.stats.significance import run_mcnemar_test
 from workflow_scripts.studies.ranking.plots import draw_intervals
 
@@ -45,22 +45,22 @@ _SCORES = {
 }
 _KEYS = ["model", "variant", "run"]
 _COLUMNS = [*_KEYS, "changed", *_SCORES, "after", "difference", "p", "published_micro"]
-Right = dict[tuple[str, str], pd.Series]
+CorrectAnswers = dict[tuple[str, str], pd.Series]  # by checkpoint and run, one value a question
 
 
-def read_correct_answers(records: Iterable[Path]) -> Right:
+def read_correct_answers(records: Iterable[Path]) -> CorrectAnswers:
     """Read whether each question was answered correctly, by checkpoint and run, without failed cells."""
-    right = {}
+    correct = {}
     for path, record in read_records(records):
         items = read_items(path).select(["item", "correct"])
-        frame = items.to_pandas().set_index("item")
-        right[record.model.id, record.task.name] = frame["correct"].astype(bool)
-    return right
+        answers = items.to_pandas().set_index("item")["correct"]
+        correct[record.model.id, record.task.name] = answers.astype(bool)
+    return correct
 
 
 def compute_runs(
     scores: pd.DataFrame,
-    right: Right,
+    correct: CorrectAnswers,
     published: pd.DataFrame,
     checkpoints: Mapping[str, bool],
     runs: Sequence[Mapping[str, Any]],
@@ -68,7 +68,8 @@ def compute_runs(
     """Compute one row per checkpoint and run; a failed run has a row without numbers.
 
     `checkpoints` maps each checkpoint to whether published scores of the same model exist. Each entry of `runs` has the
-    run's name, its change, the run `after` which it comes (for the comparison), and its name among the published runs.
+    run's name, what it `changed` from the run that it comes `after`, with which it is compared, and its name among the
+    `published` runs.
     """
     percents = published[published["metric"] == "micro"].set_index("run")["percent"]
     rows = []
@@ -76,9 +77,10 @@ def compute_runs(
         id = CheckpointId.parse(name)
         row = {"model": id.model, "variant": id.variant, "run": run["name"]}
         row |= {"changed": run["changed"], "published": run["published"] if is_published else None}
-        before, after = right.get((name, run["after"])), right.get((name, run["name"]))
-        if before is not None and after is not None:
-            row |= {"after": run["after"]} | _compare_answers(before, after)
+        before = correct.get((name, run["after"]))
+        answers = correct.get((name, run["name"]))
+        if before is not None and answers is not None:
+            row |= {"after": run["after"]} | _compare_answers(before, answers)
         rows.append(row)
     table = pd.DataFrame(rows)
     table["published_micro"] = table["published"].map(percents).astype("float64") / 100
@@ -90,11 +92,12 @@ def compute_runs(
     return table.astype({"n": "Int64"}).reset_index()
 
 
-def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, float]:
-    """Compare two runs on their common questions."""
-    before, after = before.align(after, join="inner")
-    test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
-    return {"difference": (test.c - test.b) / len(after) if len(after) else np.nan, "p": test.p}
+def _compare_answers(before: pd.Series, answers: pd.Series) -> dict[str, float]:
+    """Compare a run with the one before it on their common questions: the difference of accuracy, and p."""
+    before, answers = before.align(answers, join="inner")
+    test = run_mcnemar_test(before.to_numpy(dtype=bool), answers.to_numpy(dtype=bool))
+    difference = (test.c - test.b) / len(answers) if len(answers) else np.nan
+    return {"difference": difference, "p": test.p}
 
 
 _SHOWN = {
@@ -116,7 +119,7 @@ _SHOWN = {
 def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot accuracy with its 95% interval, the baseline and the published accuracy of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
-    low, high = wilson(table["micro"], table["n"])
+    low, high = compute_wilson_interval(table["micro"], table["n"])
     changes = (table["run"] + ": " + table["changed"]).str.wrap(34)
     table = table.assign(
         name=table["model"] + table["variant"],
@@ -127,11 +130,11 @@ def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     )
     labels = pd.Index(table["label"].unique())
     colours = pick_model_colours(table["name"])
-    with drawing(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
+    with open_figure(files, 7.6, 1.6 + 0.36 * max(len(labels), 4)) as (fig, axes):
         draw_intervals(axes, table, colours, labels)
-        down = labels.get_indexer(table["label"])
-        axes.plot(table["baseline"], down, "|", color="0.45", label="baseline")
-        axes.plot(table["published_micro"], down, "kD", fillstyle="none", label="published")
+        y = labels.get_indexer(table["label"])
+        axes.plot(table["baseline"], y, "|", color="0.45", label="baseline")
+        axes.plot(table["published_micro"], y, "kD", fillstyle="none", label="published")
         axes.set_xlabel("accuracy, with its 95% confidence interval")
         axes.tick_params("y", labelsize=7.5)
         draw_legend_below(fig, axes, 2)
@@ -148,8 +151,8 @@ def main(
 ) -> None:
     # Run names are strings, even if they look like numbers.
     percents = pd.read_csv(published, dtype="string")
-    right = read_correct_answers(records)
-    results = compute_runs(pd.read_parquet(scores), right, percents, checkpoints, runs)
+    correct = read_correct_answers(records)
+    results = compute_runs(pd.read_parquet(scores), correct, percents, checkpoints, runs)
     write_table(results, table, title="Prompt runs", note=NOTE, shown=_SHOWN)
     plot_runs(results, figure)
 

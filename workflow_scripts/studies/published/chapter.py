@@ -8,17 +8,18 @@ from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import summarize_components
-from workflow_scripts.studies.ranking.frame import name_numbers
+from workflow_scripts.studies.ranking.grid_tables import name_numbers
 from workflow_scripts.studies.ranking.variance import summarize_variance
 
 
 def _describe_texts(table: pd.DataFrame) -> Values:
-    tasks = table[table["task"].notna()].groupby("panel")
-    panels = tasks.agg({"kendall": "mean", "models": "max"}).reset_index()
+    """Average the agreement of texts and tasks in each panel."""
+    pairs = table[table["task"].notna()].groupby("panel")
+    panels = pairs.agg({"kendall": "mean", "models": "max"}).reset_index()
     return name_numbers(panels, "published.bits", ["panel"], ["kendall", "models"])
 
 
-def _describe_ranks(table: pd.DataFrame) -> Values:
+def _describe_task_pair(table: pd.DataFrame) -> Values:
     """Count the pairs of models that two tasks significantly order in opposite ways."""
     rows = table.groupby("protocol")
     models = rows["label"].nunique()
@@ -29,7 +30,7 @@ def _describe_ranks(table: pd.DataFrame) -> Values:
 
 
 def _describe_releases(table: pd.DataFrame) -> Values:
-    total = table[table["task"].isna()]
+    total = table[table["task"].isna()]  # the row over all tasks
     total = total.assign(share=total["apart"] / total["tested"])
     columns = ["cells", "differing", "furthest", "apart", "tested", "share"]
     return name_numbers(total, "published.release", [], columns)
@@ -45,7 +46,7 @@ NUMBERS: Numbers = {
     "published_components": partial(summarize_components, study="published"),
     "published_variance": partial(summarize_variance, study="published"),
     "published_text_agreement": _describe_texts,
-    "published_task_pair": _describe_ranks,
+    "published_task_pair": _describe_task_pair,
     "published_releases": _describe_releases,
     "published_price": _describe_price,
 }

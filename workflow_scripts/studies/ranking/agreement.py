@@ -10,13 +10,13 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import fixed
+from workflow_scripts.render.text import format_fixed
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
     average_pairs,
+    compute_kendall_matrix,
     count_rising_pairs,
-    kendall_matrix,
     select_shared_cells,
 )
 from workflow_scripts.stats.jackknife import compute_family_jackknife
@@ -25,7 +25,7 @@ from workflow_scripts.stats.redraws import (
     bootstrap_agreement_rise,
     compute_agreement_ceiling,
 )
-from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
@@ -33,21 +33,21 @@ _NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have, as a mean over pairs of"
     " different tasks. 95% intervals: over families, by a jackknife over model families (their number in brackets;"
     " over models where there are fewer than four families); over items, with test items resampled, the same for"
-    f" all models{frame.TRAININGS}. Ceiling: the noise ceiling, the agreement of tasks that differ in nothing but"
-    " this noise. Against direct: over the models and cells that both protocols have. A dash: not computable from"
-    " these scores. The CSV has all pairs of tasks."
+    f" all models{grid_tables.RETRAINED_CLAUSE}. Ceiling: the noise ceiling, the agreement of tasks that differ in"
+    " nothing but this noise. Against direct: over the models and cells that both protocols have. A dash: not"
+    " computable from these scores. The CSV has all pairs of tasks."
 )
-# Interval over families, with their number.
-OVER_FAMILIES = "{families_low:.3f} to {families_high:.3f} ({groups:.0f} {of})"
-# Order of the statistics in the CSV; the Markdown table has only frame.STATISTICS.
-_ORDER = [*frame.STATISTICS, frame.PAIR]
+# The displayed interval over families, with their number.
+FAMILY_INTERVAL = "{families_low:.3f} to {families_high:.3f} ({groups:.0f} {of})"
+# The statistics in the order of the CSV; the Markdown table has only grid_tables.STATISTICS.
+_ORDER = [*grid_tables.STATISTICS, grid_tables.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
 _COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]
 _COLUMNS += ["models", "pairs"]
 
 
 def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
-    return kendall_matrix(scores) if measure == "kendall" else scores.corr()
+    return compute_kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
 def compute_family_interval(
@@ -57,24 +57,27 @@ def compute_family_interval(
 
     `compute` takes the mask of the models to keep.
     """
-    reach = compute_family_jackknife(compute, families)
+    interval = compute_family_jackknife(compute, families)
     return {
-        "value": float(reach.value),
-        "families_low": float(np.maximum(reach.low, -limit)),
-        "families_high": float(np.minimum(reach.high, limit)),
-        "groups": reach.groups,
-        "of": reach.of,
+        "value": float(interval.value),
+        "families_low": float(np.maximum(interval.low, -limit)),
+        "families_high": float(np.minimum(interval.high, limit)),
+        "groups": interval.groups,
+        "of": interval.unit,
     }
 
 
 def compute_agreement(
     grids: Grids, settings: GridSettings, draws: int, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compute one row per number in long form (protocol, statistic, and pair of tasks), and the categories.
+    """Compute one row per protocol, measure, statistic and, for correlations of tasks, pair of tasks.
 
-    The second table has one row per protocol, measure and pair of categories.
+    The second table has one row per protocol, measure and pair of categories. `draws` is the number of bootstrap
+    samples.
     """
-    direct, rows, categories = grids.get(settings.baseline), [], []
+    direct = grids.get(settings.baseline)
+    rows = []
+    categories = []
     for protocol, grid in grids.items():
         for measure in settings.measures:
             matrix = compute_correlations(grid.measured, measure)
@@ -82,25 +85,26 @@ def compute_agreement(
             values = _compute_statistics(grid, measure, matrix, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
-            about = {"protocol": protocol, "measure": measure}
+            key = {"protocol": protocol, "measure": measure}
             values.sort(key=lambda row: _ORDER.index(row["statistic"]))
-            rows += [{"origins": grid.origins} | about | row for row in values]
-            categories.append(pd.DataFrame(about, means.index).join(means))
+            rows += [{"origins": grid.origins} | key | row for row in values]
+            categories.append(pd.DataFrame(key, means.index).join(means))
     return pd.DataFrame(rows, columns=_COLUMNS), pd.concat(categories, ignore_index=True)
 
 
 def _compute_statistics(
     grid: Grid, measure: str, matrix: pd.DataFrame, draws: int, seed: int
 ) -> list[dict[str, Any]]:
+    """Compute the mean, the correlation of each pair of tasks and, for Kendall's tau-b, the ceiling of the mean."""
     scores = grid.measured.dropna(how="all")
 
-    def compute_mean(is_left: np.ndarray) -> float:
-        return average_pairs(compute_correlations(scores[is_left], measure))
+    def compute_mean(is_kept: np.ndarray) -> float:
+        return average_pairs(compute_correlations(scores[is_kept], measure))
 
     mean = compute_family_interval(compute_mean, grid.models.loc[scores.index, "family"])
     pairs = [
         {
-            "statistic": frame.PAIR,
+            "statistic": grid_tables.PAIR,
             "first": first,
             "second": second,
             "value": matrix.at[first, second],
@@ -108,15 +112,15 @@ def _compute_statistics(
         for first, second in combinations(matrix, 2)
     ]
     defined = sum(pd.notna(pair["value"]) for pair in pairs)
-    mean |= {"statistic": frame.MEAN, "pairs": defined}
+    mean |= {"statistic": grid_tables.MEAN, "pairs": defined}
     rows = [mean, *pairs]
     if measure == "kendall":
-        errors = grid.errors.part(scores)
+        errors = grid.errors.select(scores)
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
         ceilings = compute_agreement_ceiling(errors, max(draws // 5, 10), seed)
         # Over the same pairs of tasks as the mean; NaN if any score lacks an error.
         ceiling = average_pairs(ceilings.where(matrix.notna() & errors.are_known))
-        rows.append({"statistic": frame.CEILING, "value": ceiling})
+        rows.append({"statistic": grid_tables.CEILING, "value": ceiling})
     return [{"models": len(scores)} | row for row in rows]
 
 
@@ -126,25 +130,26 @@ def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataF
     sizes = matrix.columns.map(settings.task_categories).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
-        others = sizes[second] if first != second else (sizes[first] - 1) / 2
-        rows.append((first, second, means.at[first, second], int(sizes[first] * others)))
+        pairs_per_task = sizes[second] if first != second else (sizes[first] - 1) / 2
+        rows.append((first, second, means.at[first, second], int(sizes[first] * pairs_per_task)))
     return pd.DataFrame(rows, columns=["first", "second", "value", "pairs"])
 
 
 def _compare_with_direct(
     direct: Grid, other: Grid, measure: str, draws: int, seed: int
 ) -> list[dict[str, Any]]:
-    before, after = select_shared_cells(direct.values, other.values)
+    """Compute the rise of the mean over the direct scores, and the fraction of pairs of tasks that agree more."""
+    before, after = select_shared_cells(direct.scores, other.scores)
     before = before.dropna(how="all").dropna(axis=1, how="all")
     after = after.loc[before.index, before.columns]
     if min(before.shape) < 2:
         return []
     matrices = [compute_correlations(scores, measure) for scores in (before, after)]
-    share, pairs = count_rising_pairs(*matrices)
+    improving, pairs = count_rising_pairs(*matrices)
 
-    def compute_rise(is_left: np.ndarray) -> float:
+    def compute_rise(is_kept: np.ndarray) -> float:
         first, second = (
-            average_pairs(compute_correlations(scores[is_left], measure))
+            average_pairs(compute_correlations(scores[is_kept], measure))
             for scores in (before, after)
         )
         return second - first
@@ -152,10 +157,13 @@ def _compare_with_direct(
     families = direct.models.loc[before.index, "family"]
     rise = compute_family_interval(compute_rise, families, limit=2.0)
     if measure == "kendall":
-        errors = direct.errors.part(before), other.errors.part(after)
-        interval = bootstrap_agreement_rise(*errors, draws=draws, seed=seed)
-        rise["items_low"], rise["items_high"] = interval
-    rows = [{"statistic": frame.DIFFERENCE} | rise, {"statistic": frame.SHARE, "value": share}]
+        rise["items_low"], rise["items_high"] = bootstrap_agreement_rise(
+            direct.errors.select(before), other.errors.select(after), draws, seed
+        )
+    rows = [
+        {"statistic": grid_tables.RISE} | rise,
+        {"statistic": grid_tables.IMPROVING, "value": improving},
+    ]
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
 
 
@@ -163,13 +171,13 @@ def summarize_agreement(table: pd.DataFrame, study: str) -> Values:
     """Return the named statistics over all pairs of tasks."""
     keys = [name for name in ("protocol", "measure", "statistic") if name in table]
     columns = ["value", "families_low", "families_high", "items_low", "items_high", "pairs"]
-    return frame.name_numbers(table[table["first"].isna()], study, keys, columns)
+    return grid_tables.name_numbers(table[table["first"].isna()], study, keys, columns)
 
 
 def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot Kendall's tau-b of every pair of tasks, ordered by category."""
     table = table[table["measure"] == "kendall"]
-    pairs = table[table["statistic"] == frame.PAIR]
+    pairs = table[table["statistic"] == grid_tables.PAIR]
     present = {*pairs["first"], *pairs["second"]}
     order = [*(settings.categories or CATEGORIES), ""]
     tasks = [task for task in settings.task_names if task in present]
@@ -177,15 +185,18 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
     categories = [settings.task_categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
     titles = dict(settings.names)
-    for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
-        low, high = fixed(row.families_low, ".3f"), fixed(row.families_high, ".3f")
+    for row in (
+        table[table["statistic"] == grid_tables.MEAN].dropna(subset="families_low").itertuples()
+    ):
+        low = format_fixed(row.families_low, ".3f")
+        high = format_fixed(row.families_high, ".3f")
         titles[row.protocol] += (
-            f", {row.models:.0f} models\nmean agreement {fixed(row.value, '.3f')}"
+            f", {row.models:.0f} models\nmean agreement {format_fixed(row.value, '.3f')}"
             f"\n({low} to {high} over {row.groups:.0f} {row.of})"
         )
     names = {task: settings.task_names[task] for task in tasks}
-    squares = plots.pivot_pairs(pairs, titles, settings, names)
-    plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
+    matrices = plots.pivot_pairs(pairs, titles, settings, names)
+    plots.plot_heat_maps(matrices, files, "Kendall's tau-b of two tasks", borders)
 
 
 def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
@@ -196,8 +207,8 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
         for name in settings.categories or CATEGORIES
         if name in {*rows["first"], *rows["second"]}
     }
-    squares = plots.pivot_pairs(rows, settings.names, settings, names)
-    plots.plot_heat_maps(squares, files, "mean of Kendall's tau-b over pairs of different tasks")
+    matrices = plots.pivot_pairs(rows, settings.names, settings, names)
+    plots.plot_heat_maps(matrices, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
 def main(
@@ -210,18 +221,18 @@ def main(
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
-    agreement, averages = compute_agreement(grids, grid_settings, num_bootstrap, seed)
+    grid_settings = GridSettings.model_validate(settings)
+    agreement, averages = compute_agreement(read_grids(grid), grid_settings, num_bootstrap, seed)
     plot_agreement(agreement, grid_settings, figure)
     plot_categories(averages, grid_settings, categories_figure)
 
-    rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
+    rows = agreement[agreement["statistic"].isin(list(grid_tables.STATISTICS))]
     shown: dict[str, Any] = {
         "Protocol": "{protocol}",
-        "Measure": rows["measure"].map(frame.MEASURES),
-        "Statistic": rows["statistic"].map(frame.STATISTICS),
+        "Measure": rows["measure"].map(grid_tables.MEASURES),
+        "Statistic": rows["statistic"].map(grid_tables.STATISTICS),
         "Value": "{value:.3f}",
-        "Over families": OVER_FAMILIES,
+        "Over families": FAMILY_INTERVAL,
         "Over items": "{items_low:.3f} to {items_high:.3f}",
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
@@ -231,7 +242,7 @@ def main(
         shown.pop("Measure")
     if not grid_settings.run:
         agreement = agreement.drop(columns="origins")
-    frame.write_grid_table(
+    grid_tables.write_grid_table(
         agreement,
         table,
         grid_settings,
@@ -242,7 +253,7 @@ def main(
     )
     between = averages["first"] + " and " + averages["second"]
     is_within = averages["first"] == averages["second"]
-    frame.write_grid_table(
+    grid_tables.write_grid_table(
         averages,
         categories,
         grid_settings,
@@ -250,7 +261,7 @@ def main(
         note="Mean agreement over pairs of different tasks, one of each category; within: both of one category.",
         shown={
             "Protocol": "{protocol}",
-            "Measure": averages["measure"].map(frame.MEASURES),
+            "Measure": averages["measure"].map(grid_tables.MEASURES),
             "Categories": between.mask(is_within, "within " + averages["first"]),
             "Pairs": "{pairs}",
             "Mean": "{value:.3f}",

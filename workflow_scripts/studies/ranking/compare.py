@@ -15,15 +15,15 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import fixed
-from workflow_scripts.render.words import CLEAR, SIGNIFICANCE
+from workflow_scripts.render.text import format_fixed
+from workflow_scripts.render.thresholds import ALPHA, MIN_CLEAR_Z
 from workflow_scripts.scores.foreign.result_folders import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
-from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
-from workflow_scripts.studies.ranking.frame import OVERALL, OWN
+from workflow_scripts.stats.significance import correct_by_holm, estimate_difference, run_z_test
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import OVERALL, OWN
 
 QUESTIONS = {
     "items": "other test items",
@@ -39,38 +39,43 @@ _UNKNOWN = {
 _NOTE = (
     "{} minus {}, in percentage points. Uncertainty: what might have been otherwise; other tasks by Student's t."
     " Verdict: which is better, where the 95% confidence interval excludes zero, for a single task where p is below"
-    f" {SIGNIFICANCE} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5%"
+    f" {ALPHA} after Holm's correction over the tasks. Detectable: the smallest difference that a test at 5%"
     " shows with a power of 80%."
 )
 _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
 
 
-def compare_scores(pair: pd.DataFrame, *, trains: bool, **about: Any) -> Iterator[dict[str, Any]]:
+def compare_scores(
+    pair: pd.DataFrame, *, after_training: bool, **leading: Any
+) -> Iterator[dict[str, Any]]:
     """Compare two models: yield one row over all tasks per source of error, then one row per task.
 
     `pair` has by task the difference, first minus second, its standard errors from `items` and `trainings`, and
-    whether both models are `at_baseline`. Each row begins with `about`.
+    whether both models are `at_baseline`. `after_training` says whether the models were trained before the test.
+    Each row begins with `leading`.
     """
-    difference, count = pair["difference"], len(pair)
+    difference = pair["difference"]
+    count = len(pair)
     stderr = np.hypot(pair["items"], pair["trainings"])
-    item_stderr, both_stderr = (
+    item_stderr, total_stderr = (
         np.sqrt(np.sum(errors.to_numpy() ** 2)) / count for errors in (pair["items"], stderr)
     )
-    is_trained = trains and both_stderr > item_stderr
-    errors = {"items": (item_stderr, inf)}
-    if trains:
-        errors["trainings"] = (both_stderr if is_trained else np.nan, inf)
+    knows_noise = after_training and total_stderr > item_stderr
+    # The standard error of the mean difference and its degrees of freedom.
+    by_question = {"items": (item_stderr, inf)}
+    if after_training:
+        by_question["trainings"] = (total_stderr if knows_noise else np.nan, inf)
     # The error over tasks includes items, so it is at least the error from items and training.
-    errors["tasks"] = (np.fmax(difference.std() / count**0.5, both_stderr), count - 1)
-    for question, error in errors.items():
+    by_question["tasks"] = (np.fmax(difference.std() / count**0.5, total_stderr), count - 1)
+    for question, (mean_stderr, df) in by_question.items():
         row = {"question": question, "task": OVERALL, "tasks": count}
         row["at_baseline"] = bool(pair["at_baseline"].all())
-        yield about | row | estimate_difference(float(difference.mean()), *error)
+        yield leading | row | estimate_difference(float(difference.mean()), mean_stderr, df)
     z, p = run_z_test(difference, stderr)
-    tests = pd.DataFrame({"z": z, "p_holm": holm(p), "at_baseline": pair["at_baseline"]})
+    tests = pd.DataFrame({"z": z, "p_holm": correct_by_holm(p), "at_baseline": pair["at_baseline"]})
     for task, test in tests.to_dict("index").items():
-        row = {"question": "trainings" if is_trained else "items", "task": task, "tasks": 1}
-        yield about | row | test | estimate_difference(difference[task], stderr[task])
+        row = {"question": "trainings" if knows_noise else "items", "task": task, "tasks": 1}
+        yield leading | row | test | estimate_difference(difference[task], stderr[task])
 
 
 def compare_grids(
@@ -80,25 +85,28 @@ def compare_grids(
 ) -> pd.DataFrame:
     """Compare two models under each protocol of each grid that contains both."""
     rows: list[dict[str, Any]] = []
-    models: set[str] = set()
-    for key, by_protocol in grids.items():
-        for name, grid in by_protocol.items():
-            protocol = settings[key].protocols[name]
-            model = grid.models["model"] + grid.models["variant"]
-            models |= set(model)
-            labels = product(*(model.index[model == name] for name in names))
-            pairs = [grid.values.loc[[*pair]].dropna(axis=1) for pair in labels]
+    known_models: set[str] = set()
+    for grid_name, by_protocol in grids.items():
+        for key, grid in by_protocol.items():
+            protocol = settings[grid_name].protocols[key]
+            models = grid.models["model"] + grid.models["variant"]
+            known_models |= set(models)
+            labels = product(*(models.index[models == name] for name in names))
+            pairs = [grid.scores.loc[[*pair]].dropna(axis=1) for pair in labels]
             pairs = [pair for pair in pairs if not pair.empty and not protocol.scores_of]
             if pairs:
                 # Prefer scores of both models from one source.
                 pair = min(pairs, key=lambda pair: len(_list_origins(grid, pair)))
-                source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
-                about = {"scores": source, "protocol": protocol.name}
                 rows += compare_scores(
-                    _subtract(grid, pair), trains=protocol.after_training, **about
+                    _subtract_scores(grid, pair),
+                    after_training=protocol.after_training,
+                    scores=" and ".join(_list_origins(grid, pair)).replace(OWN, "own scores"),
+                    protocol=protocol.name,
                 )
     if not rows:
-        hints = [format_suggestion(name, models) for name in names if name not in models]
+        hints = [
+            format_suggestion(name, known_models) for name in names if name not in known_models
+        ]
         raise UserError(
             f"{names[0]} and {names[1]} have no scores on a common task; expected two models of this run, once"
             " `snakemake harmony` has measured them, of a grid in config/grids, or two folders with results of"
@@ -111,23 +119,26 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
     return sorted(set(grid.models.loc[pair.index, "origin"]))
 
 
-def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
+def _subtract_scores(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
     """Subtract the second model's scores from the first's, with errors from items and from training."""
-    errors = grid.errors.part(pair)
-    untrained = replace(errors, training=errors.training * 0)
+    errors = grid.errors.select(pair)
+    untrained = replace(errors, training_sd=errors.training_sd * 0)
     values = {
         "difference": pair.iloc[0] - pair.iloc[1],
         "items": untrained.compute_difference_stderrs(np.array([0]), np.array([1]))[0],
-        "trainings": np.hypot(*errors.training.to_numpy(float)),
+        "trainings": np.hypot(*errors.training_sd.to_numpy(float)),
         "at_baseline": _are_at_baseline(pair.to_numpy(float), grid.baselines.reindex(pair.columns)),
     }
     return pd.DataFrame(values, pair.columns)
 
 
 def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
-    """Return for each task whether no score clearly exceeds the baseline; false if the baseline is unknown."""
-    above = [compute_baseline_z(row, np.nan, tasks["baseline"], tasks["n"]) for row in scores]
-    return np.array(above).max(axis=0) < CLEAR
+    """Return for each task (column) whether no score clearly exceeds the baseline; false if the baseline is unknown.
+
+    `tasks` has the `baseline` and the number of items `n` of each task.
+    """
+    z = [compute_baseline_z(row, np.nan, tasks["baseline"], tasks["n"]) for row in scores]
+    return np.array(z).max(axis=0) < MIN_CLEAR_Z
 
 
 def compare_folders(
@@ -147,13 +158,13 @@ def compare_folders(
         raise UserError(
             f"{folders[0]} has {scores[0]}, and {folders[1]} has {scores[1]}; expected a task and a metric in common."
         )
-    reported = both["task"].map({task: about["metric"] for task, about in tasks.items()})
+    reported = both["task"].map({name: task["metric"] for name, task in tasks.items()})
     # If a task has several pairs, prefer equal shots, then the metric that tables report.
     order = both["shots"].ne(both["shots_other"]) * 2 + both["metric"].ne(reported)
     both = both.loc[order.groupby(both["task"]).idxmin().sort_values()]
     pair = pd.DataFrame([_compare_items(row) for row in both.to_dict("records")])
-    are_low = _are_at_baseline(both[["value", "value_other"]].to_numpy(float).T, both)
-    pair = pair.assign(trainings=0.0, at_baseline=are_low)
+    at_baseline = _are_at_baseline(both[["value", "value_other"]].to_numpy(float).T, both)
+    pair = pair.assign(trainings=0.0, at_baseline=at_baseline)
     pair = pair.set_index(both["task"] + " " + both["metric"])
     notes = []
     for name in _SETTINGS:
@@ -165,8 +176,10 @@ def compare_folders(
         notes.append(
             "Caution: without hashes of prompts nothing shows that both were asked the same."
         )
-    about = {"scores": "result folders", "protocol": "as evaluated"}
-    return pd.DataFrame(compare_scores(pair, trains=False, **about)), notes
+    rows = compare_scores(
+        pair, after_training=False, scores="result folders", protocol="as evaluated"
+    )
+    return pd.DataFrame(rows), notes
 
 
 def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:
@@ -174,10 +187,10 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
-        about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
-        about["harness"] = f"{cell.harness} {cell.harness_version}"
-        about["dtype"] = cell.dtype or "unknown"
-        about["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
+        fields = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
+        fields["harness"] = f"{cell.harness} {cell.harness_version}"
+        fields["dtype"] = cell.dtype or "unknown"
+        fields["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
         for score in cell.scores:
             if score.subset is None:
                 values = {
@@ -185,7 +198,7 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
                     for item in items
                 }
                 item_scores = pd.Series(values, dtype=float)
-                rows.append(about | describe_score(score) | {"items": item_scores})
+                rows.append(fields | describe_score(score) | {"items": item_scores})
     models = sorted({row["model"] for row in rows})
     if len(models) > 1:
         raise UserError(f"{folder} has results of {', '.join(models)}; expected one model.")
@@ -209,10 +222,10 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     if np.isnan(row["low"]):
         return f"unknown: {_UNKNOWN[row['question']]}"
     difference, low, high, detectable = (
-        fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
+        format_fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
     )
     verdict = "not settled"
-    if not row["p_holm"] >= SIGNIFICANCE and row["low"] * row["high"] > 0:
+    if not row["p_holm"] >= ALPHA and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
     baseline = "; both at the baseline" if row["at_baseline"] else ""
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
@@ -228,9 +241,10 @@ def main(
     own: list[str],
     harness_tasks: dict[str, Any],
 ) -> None:
-    """Compare two result `folders`, or two models of grids.
+    """Compare two result `folders`, or two models of grids, and write the table and the `answer` in short.
 
-    `own` is this run's grid if it exists; this job does not build it.
+    `names` are the models or folders, `own` is this run's grid if it exists; this job does not build it.
+    `harness_tasks` has the arguments `names` and `tasks` of `compare_folders`.
     """
     if len(set(names)) != 2:
         raise UserError(
@@ -242,9 +256,9 @@ def main(
         results, notes = compare_folders(names, **harness_tasks)
     else:
         names = list(map(build_checkpoint_name, names))
-        by_key = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
-        of_grids = {key: GridSettings.model_validate(settings[key]) for key in by_key}
-        results = compare_grids(by_key, of_grids, names)
+        by_name = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
+        grid_settings = {name: GridSettings.model_validate(settings[name]) for name in by_name}
+        results = compare_grids(by_name, grid_settings, names)
     shown = pd.DataFrame(
         {
             "Scores": results["scores"],

@@ -1,7 +1,7 @@
-"""A grid: one matrix of models by tasks per protocol; missing cells are NaN, and estimated for ranks.
+"""Read a grid: one matrix of models by tasks per protocol; missing cells are NaN, and estimated for ranks.
 
-The script `build_grid` writes it with the errors of its scores, and every table reads it. A run's grid may contain
-imported scores, distinguished by their origin.
+The script `build_grid` writes it with the errors of its scores, and the script of every table reads it. A run's grid
+may contain imported scores, distinguished by their origin.
 """
 
 from dataclasses import dataclass
@@ -12,29 +12,30 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.item_errors import ItemErrors
-from workflow_scripts.stats.missing import Completed, complete
+from workflow_scripts.stats.missing import Completed, complete_scores
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.studies.ranking.frame import OWN
+from workflow_scripts.studies.ranking.grid_tables import OWN
 
-# Columns of the table besides label, protocol and attributes of the model.
-CELL = ["task", "value", "training", "absent", "shared", "own", "stream", "n", "baseline"]
+# Columns of the file besides label, protocol and attributes of the model.
+CELL_COLUMNS = ["task", "value", "training", "absent", "shared", "own", "stream", "n", "baseline"]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One protocol of a grid. Rows are labels: the model's name, with the origin appended for imported scores."""
+    """One protocol of a grid. Rows are labels: the model's name, in a run's grid with the origin of imported scores."""
 
     protocol: str
     errors: ScoreErrors
+    """The scores, with models in rows and tasks in columns, and their errors."""
     models: pd.DataFrame
     """By label: model, variant, origin, family, parameters, kind, and further attributes."""
     absent: pd.DataFrame
     """By label and task, whether a requested score is missing."""
     baselines: pd.DataFrame
-    """By task of this run, the score without any knowledge (`baseline`) and the number of items (`n`)."""
+    """By task with scores of this run, the score without any knowledge (`baseline`) and the number of items (`n`)."""
 
     @property
-    def values(self) -> pd.DataFrame:
+    def scores(self) -> pd.DataFrame:
         return self.errors.scores
 
     @cached_property
@@ -43,23 +44,23 @@ class Grid:
 
     @property
     def origins(self) -> str:
-        """Return the origins of the scores, ours first."""
-        origins = set(self.models.loc[self.values.notna().any(axis=1), "origin"])
+        """Return the origins of the scores, ours first, separated by spaces."""
+        origins = set(self.models.loc[self.scores.notna().any(axis=1), "origin"])
         return " ".join(sorted(origins, key=lambda origin: (origin != OWN, origin)))
 
     @cached_property
     def measured(self) -> pd.DataFrame:
-        """Return the values of the tasks with at least one score."""
-        return self.values.dropna(axis=1, how="all")
+        """Return the scores on the tasks with at least one score."""
+        return self.scores.dropna(axis=1, how="all")
 
     @cached_property
     def completed(self) -> Completed:
-        """Return the measured values with estimates for missing cells and missing standard errors."""
-        return complete(self.errors.part(self.measured))
+        """Return the measured scores with estimates for missing cells and missing standard errors."""
+        return complete_scores(self.errors.select(self.measured))
 
     @cached_property
     def ranked(self) -> pd.DataFrame:
-        """Return the scores for principal components, with estimates, on tasks on which models differ."""
+        """Return the completed scores of the models that have or get all, on tasks on which they differ."""
         scores = self.completed.errors.scores.dropna()
         return scores.loc[:, scores.nunique() > 1]
 
@@ -73,23 +74,23 @@ def split_table(table: pd.DataFrame) -> Grids:
     for protocol, rows in table.groupby("protocol", sort=False):
         models = rows.drop_duplicates("label").set_index("label").rename_axis(None)
         cells = rows.dropna(subset="task")
-        items = {
+        item_errors = {
             str(task): ItemErrors(np.stack(errors["shared"].to_list()), errors["own"].to_numpy())
             for task, errors in cells.groupby("task", sort=False)
         }
-        value, training, absent = (
+        scores, training_sd, absent = (
             cells.pivot(index="label", columns="task", values=name)
-            .reindex(index=models.index, columns=list(items))
+            .reindex(index=models.index, columns=list(item_errors))
             .rename_axis(index=None, columns=None)
             for name in ("value", "training", "absent")
         )
         stream = int(cells["stream"].max()) if len(cells) else 0
-        errors = ScoreErrors(value, items, training, stream)
+        errors = ScoreErrors(scores, item_errors, training_sd, stream)
         own = cells[cells["origin"] == OWN].dropna(subset="baseline").drop_duplicates("task")
         grids[str(protocol)] = Grid(
             protocol=str(protocol),
             errors=errors,
-            models=models.drop(columns=["protocol", *CELL]),
+            models=models.drop(columns=["protocol", *CELL_COLUMNS]),
             absent=absent.astype(bool),
             baselines=own.set_index("task")[["baseline", "n"]].astype(float),
         )
@@ -100,4 +101,4 @@ def read_grids(path: Path) -> Grids:
     """Read the grid of each protocol."""
     table = pd.read_parquet(path)
     # A file of an older version has fewer columns.
-    return split_table(table.reindex(columns=table.columns.union(CELL, sort=False)))
+    return split_table(table.reindex(columns=table.columns.union(CELL_COLUMNS, sort=False)))

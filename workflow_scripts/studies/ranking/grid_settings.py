@@ -9,7 +9,7 @@ from workflow_scripts.settings.job_batches import list_study_tasks
 from workflow_scripts.settings.settings import Settings
 
 # The columns of the table of models that rankings use.
-_MODEL = {"model", "family", "parameters", "kind", "tokens_billion"}
+_MODEL_COLUMNS = {"model", "family", "parameters", "kind", "tokens_billion"}
 
 
 class GridSettings(GridFile):
@@ -23,7 +23,7 @@ class GridSettings(GridFile):
 def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[str, Any]]:
     """List the rows of the models table, optionally only those of one source."""
     rows = [row for row in settings.models.values() if source in (None, row.source)]
-    return [row.model_dump(include=_MODEL) for row in rows]
+    return [row.model_dump(include=_MODEL_COLUMNS) for row in rows]
 
 
 def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
@@ -31,8 +31,8 @@ def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
     harmony = settings.harmony
     tasks = harmony.tasks if harmony.models else settings.tasks
     rows = [settings.tasks[task] for task in tasks]
-    names = {"task", "display_name", "category"}
-    return [row.model_dump(include=names) | {"metric": row.full_metric} for row in rows]
+    columns = {"task", "display_name", "category"}
+    return [row.model_dump(include=columns) | {"metric": row.full_metric} for row in rows]
 
 
 def read_grid_settings(settings: Settings, grid: GridFile) -> dict[str, Any]:
@@ -97,8 +97,10 @@ def choose_task_pair(settings: Settings, grid: GridFile) -> list[str]:
 
 def count_training_tokens(settings: Settings) -> dict[str, float]:
     """Compute the training tokens of each task with the published recipe, regardless of the config's recipe."""
-    most = TaskRecipe().max_training_items
+    max_items = TaskRecipe().max_training_items
     return {
-        row.task: float(min(row.training_items, most or row.training_items) * row.training_tokens)
+        row.task: float(
+            min(row.training_items, max_items or row.training_items) * row.training_tokens
+        )
         for row in settings.work.values()
     }

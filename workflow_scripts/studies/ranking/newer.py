@@ -12,13 +12,13 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.settings.grids import GridNewer
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 _COLUMNS = ["protocol", "task", "model", "newer", "compute", "value", "chance", "slope", "knee"]
 _COLUMNS += ["step", "stderr", "explained", "printed"]
-_FEWEST = 5  # fewest models, as the fit has three parameters
+_MIN_MODELS = 5  # fewest models, as the fit has three parameters
 _NOTE = (
     "Least squares over slope, knee and step of score = chance + slope × max(log10 compute − knee, 0) + step"
     " where the model was trained in {since} or later; compute is {operations} × parameters × tokens of"
@@ -27,51 +27,56 @@ _NOTE = (
 )
 
 
-def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, float]:
-    """Fit scores above chance. Given the models beyond the knee the fit is linear, so every such set is tried."""
+def fit_knee(log_compute: np.ndarray, newer: np.ndarray, gains: np.ndarray) -> dict[str, float]:
+    """Fit `gains`, scores minus chance, by least squares; `newer` is 1 for newer models and 0 for others.
+
+    Given which models are beyond the knee, the fit is linear with an intercept, so every such set is tried.
+    """
 
     def solve(*columns: np.ndarray) -> tuple[np.ndarray, float]:
         design = np.column_stack(columns)
-        solution = np.linalg.lstsq(design, above)[0]
-        return solution, float(np.square(above - design @ solution).sum())
+        solution = np.linalg.lstsq(design, gains)[0]
+        return solution, float(np.square(gains - design @ solution).sum())
 
-    knots = np.unique(logs)
-    knees = [float(knot) for knot in knots]
-    for low, high in zip([-np.inf, *knots[:-1]], knots, strict=True):
-        (slope, height, _), _ = solve((logs >= high) * logs, logs >= high, newer)
-        if slope and low < -height / slope < high:
-            knees.append(float(-height / slope))
-    knee = min(knees, key=lambda knee: solve(np.maximum(logs - knee, 0), newer)[1])
-    rise = np.maximum(logs - knee, 0)
-    (slope, step), squares = solve(rise, newer)
-    # The last column is for the fitted knee.
-    moves = np.column_stack([rise, newer, -slope * (logs > knee)])
-    variance = np.linalg.pinv(moves.T @ moves)[1, 1] * squares / (len(logs) - 3)
+    values = np.unique(log_compute)
+    knees = [float(value) for value in values]
+    for low, high in zip([-np.inf, *values[:-1]], values, strict=True):
+        is_beyond = log_compute >= high
+        (slope, intercept, _), _ = solve(is_beyond * log_compute, is_beyond, newer)
+        if slope and low < -intercept / slope < high:
+            knees.append(float(-intercept / slope))
+    knee = min(knees, key=lambda knee: solve(np.maximum(log_compute - knee, 0), newer)[1])
+    excess = np.maximum(log_compute - knee, 0)
+    (slope, step), squares = solve(excess, newer)
+    # The derivatives of the fit by slope, step and knee.
+    jacobian = np.column_stack([excess, newer, -slope * (log_compute > knee)])
+    inverse = np.linalg.pinv(jacobian.T @ jacobian)
+    variance = inverse[1, 1] * squares / (len(log_compute) - 3)
     return {
         "slope": float(slope),
         "knee": knee,
         "step": float(step),
         "stderr": float(np.sqrt(variance)),
-        "explained": 1 - squares / float(np.square(above).sum()),
+        "explained": 1 - squares / float(np.square(gains).sum()),
     }
 
 
-def compare_newer_models(grids: Grids, request: GridNewer) -> pd.DataFrame:
+def compare_newer_models(grids: Grids, newer: GridNewer) -> pd.DataFrame:
     """Compute one row per protocol, task and model with the task's fit, for tasks with newer and older models."""
     tables = []
     for protocol, grid in grids.items():
         models = grid.models[["parameters_billion", "tokens_billion", "date"]].dropna()
         models = models.assign(compute=count_operations(models)).sort_values("compute")
-        models["newer"] = (models["date"].astype(str) >= request.since).astype(int)
+        models["newer"] = (models["date"].astype(str) >= newer.since).astype(int)
         for task in grid.measured:
-            table = models[["newer", "compute"]].join(grid.values[task].rename("value")).dropna()
-            if len(table) < _FEWEST or table["newer"].nunique() < 2:
+            table = models[["newer", "compute"]].join(grid.scores[task].rename("value")).dropna()
+            if len(table) < _MIN_MODELS or table["newer"].nunique() < 2:
                 continue
-            chance = request.chance[task]
-            fitted = fit(np.log10(table["compute"]), table["newer"], table["value"] - chance)
-            fitted["printed"] = request.printed.get(protocol, {}).get(task, np.nan)
-            about = {"protocol": protocol, "task": task, "model": table.index, "chance": chance}
-            tables.append(table.assign(**about, **fitted)[_COLUMNS])
+            chance = newer.chance[task]
+            fitted = fit_knee(np.log10(table["compute"]), table["newer"], table["value"] - chance)
+            fitted["printed"] = newer.printed.get(protocol, {}).get(task, np.nan)
+            key = {"protocol": protocol, "task": task, "model": table.index, "chance": chance}
+            tables.append(table.assign(**key, **fitted)[_COLUMNS])
     return pd.concat(tables, ignore_index=True)
 
 

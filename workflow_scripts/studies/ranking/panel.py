@@ -8,10 +8,10 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.panel import read_panel_scores
-from workflow_scripts.stats.placement import fit, place
-from workflow_scripts.studies.ranking.frame import write_grid_table
+from workflow_scripts.stats.placement import fit_panel, place_model
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (
@@ -30,21 +30,22 @@ def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.D
 
     `families` has the family of each panel model. The prediction is fitted once for each set of tasks.
     """
-    rows, fits = [], {}
+    rows = []
+    fits = {}
     for grid in grids.values():
-        values = grid.values[[task for task in grid.measured if task in panel]]
+        panel_tasks = [task for task in grid.measured if task in panel]
         for label, model in grid.models.iterrows():
-            scores = values.loc[label].dropna()
+            scores = grid.scores.loc[label, panel_tasks].dropna()
             tasks = tuple(scores.index)
-            own = panel.reindex([model["model"]])[list(tasks)]
-            if not tasks or np.allclose(scores, own):  # the panel's own scores, imported
+            on_panel = panel.reindex([model["model"]])[list(tasks)]
+            if not tasks or np.allclose(scores, on_panel):  # the panel's own scores, imported
                 continue
             if tasks not in fits:
-                fits[tasks] = fit(panel, list(tasks), families)
-            place_on_panel = place(scores, grid.stderrs.loc[label], fits[tasks])
+                fits[tasks] = fit_panel(panel, list(tasks), families)
+            placement = place_model(scores, grid.stderrs.loc[label], fits[tasks])
             row = {"protocol": grid.protocol, **model[["model", "variant", "origin"]]}
-            row |= {"tasks": len(tasks), "panel_tasks": panel.shape[1], **place_on_panel}
-            rows.append(row | {"outside": " ".join(place_on_panel["outside"])})
+            row |= {"tasks": len(tasks), "panel_tasks": panel.shape[1], **placement}
+            rows.append(row | {"outside": " ".join(placement["outside"])})
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -56,10 +57,11 @@ def main(
     families: dict[str, str],
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    grid_settings = GridSettings.model_validate(settings)
+    grids = read_grids(grid)
     # The grid may know the families of further panel models.
-    of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
-    all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
+    more_families = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
+    all_families = pd.Series(more_families.dropna().to_dict() | families, dtype=object)
     scores = read_panel_scores(panel, grid_settings.metrics)
     placed = place_models(grids, scores, all_families)
     shown = {

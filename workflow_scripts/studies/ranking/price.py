@@ -1,4 +1,4 @@
-"""Compute how well training on a subset of tasks ranks the models, held out by family, against a second release."""
+"""Compute how well training on a subset of tasks ranks the models of held-out families, against a second release."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,22 +10,32 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
-from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ridge_by_family import FEWEST, predict_held_out
+from workflow_scripts.stats.agreement import compute_kendall_matrix
+from workflow_scripts.stats.principal import compute_principal_components
+from workflow_scripts.stats.ridge_by_family import MIN_FAMILY_MODELS, predict_held_out
 from workflow_scripts.stats.task_selection import select_tasks
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
-BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-ALL, NONE, CHOSEN = "all", "none", "chosen"
-NAMES = {
+BUDGETS = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+)  # fractions of the tokens that training on all tasks takes
+# The selections of tasks to train on, and their names in the table.
+ALL = "all"
+NONE = "none"
+CHOSEN = "chosen"
+_SELECTIONS = {
     CHOSEN: "chosen",
     NONE: "direct scores alone",
     ALL: "all trained again",
 }
-NOTE = (
+_NOTE = (
     "How well models are ranked when they are trained on a few tasks only. Price: share of the tokens that"
     " training on all tasks takes. Each model is placed as a new one would be: the tasks are chosen, and its"
     " PC1 is predicted from its scores on them, by what the models of all other families say. Tau: Kendall's"
@@ -34,7 +44,7 @@ NOTE = (
     " square of the difference of the predicted PC1 from that of the second release on the first one's component, which"
     " is what is predicted: of the other families both releases are known. Within: the share of"
     " models for which it lies"
-    f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
+    f" in the 95% interval of the prediction, and the least such share of a family of {MIN_FAMILY_MODELS} or"
     " more."
 )
 _COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
@@ -47,60 +57,69 @@ def compute_price(
     families: pd.Series,
     prices: pd.Series,
 ) -> pd.DataFrame:
-    """Compute one row for all tasks, for none, and for the choice of each budget; prices are fractions of all."""
+    """Compute one row for all tasks, for none, and for the tasks chosen within each budget.
+
+    `trained` and `direct` are the scores of the first release, `second` those of the second release after training,
+    all with models in rows and tasks in columns. `prices` are the training tokens of the tasks.
+    """
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
-    first = principal_components(trained)
+    first_components = compute_principal_components(trained)
     # The second release projected on the first release's PC1, and its own PC1.
     models = pd.DataFrame(
         {
-            "target": 100 * standard @ first.loadings["PC1"],
-            "second": principal_components(second).scores["PC1"],
+            "target": 100 * standard @ first_components.loadings["PC1"],
+            "second": compute_principal_components(second).scores["PC1"],
             "family": families,
         }
     )
-    tau = _compute_tau(first.scores["PC1"], models["second"])
-    without = {"price": 0.0, "tasks": 0, **_place(models, lambda _: direct)}
+    tau = _compute_tau(first_components.scores["PC1"], models["second"])
     rows: list[dict[str, Any]] = [
         {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices), "tau": tau},
-        {"way": NONE, "budget": 0.0, **without},
+        {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0}
+        | _predict_families(models, lambda _: direct),
     ]
 
-    def choose(others: np.ndarray | slice, budget: float) -> pd.DataFrame:
+    def choose_scores(others: np.ndarray, budget: float) -> pd.DataFrame:
         return trained[select_tasks(trained[others], prices, budget)]
 
     for budget in BUDGETS:
-        tasks = list(choose(slice(None), budget))
+        tasks = select_tasks(trained, prices, budget)
         row = {"way": CHOSEN, "budget": budget, "chosen": " ".join(tasks)}
         row |= {"price": prices[tasks].sum(), "tasks": len(tasks)}
-        rows.append(row | _place(models, partial(choose, budget=budget)))
+        rows.append(row | _predict_families(models, partial(choose_scores, budget=budget)))
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _place(
+def _predict_families(
     models: pd.DataFrame, choose_scores: Callable[[np.ndarray], pd.DataFrame]
 ) -> dict[str, float]:
-    """Place each family's models from the other families, on scores chosen with the other families."""
+    """Predict PC1 of each family's models from the other families, and compare with the second release.
 
-    def choose(others: np.ndarray) -> np.ndarray:
+    `choose_scores` gets the mask of the other families' models, and returns the scores of all models to predict from.
+    """
+
+    def choose_predictors(others: np.ndarray) -> np.ndarray:
         scores = choose_scores(others)
         return ((scores - scores[others].mean()) / scores[others].std(ddof=0)).to_numpy()
 
-    target, families = models["target"].to_numpy(), models["family"].to_numpy()
-    predicted, half_width = predict_held_out(choose, target, families).T
-    off = pd.Series(predicted - target, models.index)
-    within = off.abs() <= half_width
-    by_family = within.groupby(families).agg(["size", "mean"])
+    target = models["target"].to_numpy()
+    families = models["family"].to_numpy()
+    predicted, half_width = predict_held_out(choose_predictors, target, families).T
+    errors = pd.Series(predicted - target, models.index)
+    is_covered = errors.abs() <= half_width
+    by_family = is_covered.groupby(families).agg(["size", "mean"])
+    is_large = by_family["size"] >= MIN_FAMILY_MODELS
     return {
         "tau": _compute_tau(pd.Series(predicted, models.index), models["second"]),
-        "off": float(np.sqrt((off**2).mean())),
-        "within": float(within.mean()),
-        "least_within": float(by_family.loc[by_family["size"] >= FEWEST, "mean"].min()),
+        "off": float(np.sqrt((errors**2).mean())),
+        "within": float(is_covered.mean()),
+        "least_within": float(by_family.loc[is_large, "mean"].min()),
     }
 
 
 def _compute_tau(first: pd.Series, second: pd.Series) -> float:
-    return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
+    return float(compute_kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
 def main(
@@ -110,23 +129,26 @@ def main(
     settings: dict[str, Any],
     training_tokens: dict[str, float],
 ) -> None:
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    """Write the table; `training_tokens` are by task, `release` is the file of the second release."""
+    grid_settings = GridSettings.model_validate(settings)
+    grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
-    trained = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.baseline].values
+    trained_grid = grids[grid_settings.release.protocol]
+    trained = trained_grid.scores
+    direct = grids[grid_settings.baseline].scores
     second = read_wide_scores(release)
-    labels = trained.values.dropna().index.intersection(second.index)
-    tasks = [task for task in trained.values if task in second and task in training_tokens]
+    labels = trained.dropna().index.intersection(second.index)
+    tasks = [task for task in trained if task in second and task in training_tokens]
     price = compute_price(
-        trained.values.loc[labels, tasks],
+        trained.loc[labels, tasks],
         direct.loc[labels, tasks],
         second.loc[labels, tasks],
-        families=trained.models.loc[labels, "family"].fillna("other"),
+        families=trained_grid.models.loc[labels, "family"].fillna("other"),
         prices=pd.Series(training_tokens, dtype=float)[tasks],
     )
     names = grid_settings.task_names
     shown = {
-        "Tasks": price["way"].map(NAMES),
+        "Tasks": price["way"].map(_SELECTIONS),
         "Budget (%)": "{budget:.0%}",
         "Price (%)": "{price:.1%}",
         "Number": "{tasks:.0f}",
@@ -139,7 +161,7 @@ def main(
         ],
     }
     title = "Training on fewer tasks"
-    write_grid_table(price, table, grid_settings, title=title, note=NOTE, shown=shown)
+    write_grid_table(price, table, grid_settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

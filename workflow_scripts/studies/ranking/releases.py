@@ -1,4 +1,4 @@
-"""Compare the two releases of the published scores after training, task by task."""
+"""Compare two releases of the same scores after training, task by task."""
 
 from pathlib import Path
 from typing import Any
@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.verdict import LIMIT
+from workflow_scripts.render.verdict import DIFFERENCE_Z
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 PRINTED_TO = 1e-4  # resolution of the leaderboard's scores, as fractions
 _NOTE = (
     "The authors released their scores after training twice: in the leaderboard of their README, and"
     " with direct scores and standard errors beside their notebook. Differing: cells that are not the"
     " same number within rounding; the furthest apart, in points. Apart: cells that lie more"
-    f" than {LIMIT:.0f} standard errors of items apart, each run taken to have items of its own: both"
+    f" than {DIFFERENCE_Z:.0f} standard errors of items apart, each run taken to have items of its own: both"
     " were asked the same, so that items explain less than that; CoLA is left out of it. Below"
     " direct: scores of the leaderboard that lie below the direct ones. The last line"
     " is of all tasks."
@@ -26,19 +26,19 @@ _NOTE = (
 
 
 def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) -> pd.DataFrame:
-    """Compute one row per task, and a last row over all tasks."""
-    second = second.reindex_like(first.values)
-    off = (second - first.values).abs()
-    z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
+    """Compute one row per task, and a last row over all tasks; `direct` has the scores without training."""
+    second = second.reindex_like(first.scores)
+    distances = (second - first.scores).abs()
+    z = distances / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
     # The error of a correlation does not follow from its value, and the leaderboard prints none.
     z.loc[:, z.columns == "cola"] = np.nan
     table = pd.DataFrame(
         {
-            "cells": off.count(),
-            "differing": (off > PRINTED_TO / 2 + 1e-12).sum(),
-            "furthest": off.max(),
+            "cells": distances.count(),
+            "differing": (distances > PRINTED_TO / 2 + 1e-12).sum(),
+            "furthest": distances.max(),
             "tested": z.count(),
-            "apart": (z > LIMIT).sum(),
+            "apart": (z > DIFFERENCE_Z).sum(),
             "below_direct": (second < direct - PRINTED_TO / 2).sum(),
         }
     )
@@ -49,10 +49,11 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
 
 
 def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings, grids = GridSettings.model_validate(settings), read_grids(grid)
+    grid_settings = GridSettings.model_validate(settings)
+    grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.baseline].values
+    direct = grids[grid_settings.baseline].scores
     releases = compare_releases(first, read_wide_scores(release), direct)
     shown = {
         "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),

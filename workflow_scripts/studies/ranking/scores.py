@@ -12,44 +12,50 @@ from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
-    drawing,
+    open_figure,
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.words import CLEAR
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.scores.metric_ranges import get_metric_minimum
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.build_grid import read_scores, select_reported
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, TRAINED
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
+from workflow_scripts.studies.ranking.grid_tables import DIRECT, OWN, TRAINED
+from workflow_scripts.studies.ranking.plots import IMPORTED_MARK, draw_intervals
 
-_NAMED = 16  # most models that get separate colours; beyond this, colours show families
+_MAX_COLOURED_MODELS = 16  # with more models, colours show families
 _NOTE = (
     "Score ± the harness's standard error on n items, and where that is 0 one from Wilson's interval; lm-eval's own"
     " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
-    f" model that is at the baseline; below {CLEAR} it is not clearly above. Origin, where there are imported"
+    f" model that is at the baseline; below {MIN_CLEAR_Z} it is not clearly above. Origin, where there are imported"
     " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the whole training; an"
     " earlier state may be the one that is tested. Answers"
     " changed: by this training, of all items."
 )
 _KEY = ["origin", "model", "task"]
-_SCORE = ["value", "stderr", "n", "chance", "baseline"]
-_TRAINED = ["trained_value", "trained_stderr", "steps", "changed"]
+_SCORE_COLUMNS = ["value", "stderr", "n", "chance", "baseline"]
+_TRAINED_COLUMNS = ["trained_value", "trained_stderr", "steps", "changed"]
 
 
 def compare_answers(paths: Sequence[Path]) -> pd.DataFrame:
-    """Compute the steps of each training run before a test, and the fraction of zero-shot answers that it changed."""
-    rows, records = [], read_records(paths)
+    """Compute the optimiser steps of each training, and the fraction of zero-shot answers that it changed.
+
+    `paths` are the records of a run. There is a row for each model and task, with the mean over seeds.
+    """
+    rows = []
+    records = read_records(paths)
     zero_shot = {
         (record.model.id, record.task.name): path
         for path, record in records
         if record.protocol.name == DIRECT
     }
     for path, record in records:
-        if training := record.training:
-            key, changed = (record.model.id, record.task.name), None
+        training = record.training
+        if training:
+            key = (record.model.id, record.task.name)
+            changed = None
             if key in zero_shot:
                 changed = _read_predictions(zero_shot[key]).ne(_read_predictions(path)).mean()
             steps = max(state["step"] for state in [training.selected, *training.evaluations])
@@ -67,37 +73,44 @@ def compute_scores(
     settings: GridSettings,
     tasks: Sequence[str],
     models: Sequence[str],
-    about: pd.DataFrame,
+    known_models: pd.DataFrame,
     trainings: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Tabulate one row per task and model in the config's order, primary metric only; imported scores follow ours.
+    """Tabulate one row per task and model in the config's order, reported metric only; imported scores follow ours.
 
-    `about` has the family and parameters of models by name; a checkpoint has those of its base. `trainings` is the
-    result of `compare_answers`.
+    `known_models` has the family and parameters of models by name; a checkpoint has those of its base. `trainings` is
+    the result of `compare_answers`.
     """
     scores = scores[scores["subset"].isna() & scores["task"].isin(tasks)]
     scores = select_reported(scores, settings)
     scores = scores.assign(model=scores["model"] + scores["variant"])
-    direct = scores.loc[scores["protocol"] == DIRECT, [*_KEY, *_SCORE]]
+    direct = scores.loc[scores["protocol"] == DIRECT, [*_KEY, *_SCORE_COLUMNS]]
     trained = scores[scores["protocol"] == TRAINED].groupby(_KEY, as_index=False, observed=True)
-    trained = trained[["value", "stderr"]].mean().set_axis([*_KEY, *_TRAINED[:2]], axis=1)
+    trained = trained[["value", "stderr"]].mean().set_axis([*_KEY, *_TRAINED_COLUMNS[:2]], axis=1)
     own = pd.MultiIndex.from_product([[OWN], models, tasks], names=_KEY).to_frame(index=False)
     imported = direct[direct["origin"] != OWN]
     table = pd.concat([own.merge(direct, "left", _KEY), imported], ignore_index=True)
     table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
     base = table["model"].str.split("@").str[0]
-    about = about[["parameters", "family"]].reindex(base).set_axis(table.index)
-    table = table.join(about).assign(
+    attributes = known_models[["parameters", "family"]].reindex(base).set_axis(table.index)
+    table = table.join(attributes).assign(
         category=table["task"].map(settings.task_categories),
         metric=table["task"].map(settings.metrics),
     )
-    table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
-    value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
-    table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
+    numbers = [*_SCORE_COLUMNS, *_TRAINED_COLUMNS]
+    table[numbers] = table[numbers].apply(pd.to_numeric)
+    table["z"] = compute_baseline_z(
+        table["value"],
+        table["stderr"],
+        table["baseline"],
+        table["n"],
+        get_metric_minimum(table["metric"]),
+    )
     table = table.sort_values("task", key=pd.Index(tasks).get_indexer, kind="stable")
-    columns = ["task", "category", "model", "origin", "family", "parameters", "metric"]
     table = table.assign(task=table["task"].map(settings.task_names))
-    return table[[*columns, *_SCORE, "z", *_TRAINED]].reset_index(drop=True)
+    columns = ["task", "category", "model", "origin", "family", "parameters", "metric"]
+    columns += [*_SCORE_COLUMNS, "z", *_TRAINED_COLUMNS]
+    return table[columns].reset_index(drop=True)
 
 
 def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
@@ -106,19 +119,19 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     The legend has an entry per model, or per family if there are too many models.
     """
     tasks = pd.Index(table["task"].unique())
-    value, error, n = (table[name] for name in ("value", "stderr", "n"))
-    low, high = compute_score_interval(value, error, n, get_metric_minimum(table["metric"]))
-    name = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
-    if name.nunique() > _NAMED:
+    lowest = get_metric_minimum(table["metric"])
+    low, high = compute_score_interval(table["value"], table["stderr"], table["n"], lowest)
+    name = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED_MARK)
+    if name.nunique() > _MAX_COLOURED_MODELS:
         name = table["family"].fillna("other")
     table = table.assign(name=name, label=table["task"], low=low, high=high)
     table = table.sort_values("parameters", kind="stable")
     colours = pick_model_colours(table["name"])
-    with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
+    with open_figure(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
         draw_intervals(axes, table, colours, tasks)
         baselines = table.groupby("task")["baseline"].max().dropna()
-        down = tasks.get_indexer(baselines.index)
-        axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
+        rows = tasks.get_indexer(baselines.index)
+        axes.vlines(baselines, rows - 0.42, rows + 0.42, color="0.45", label="baseline")
         counts = table.groupby("task")["n"].max().reindex(tasks)
         axes.set_yticks(range(len(tasks)), add_counts(tasks, counts))
         axes.set_xlabel("score, with its 95% confidence interval")
@@ -136,12 +149,16 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     records: Sequence[Path] = (),
     imported: Sequence[Path] = (),
 ) -> None:
-    """Tabulate the scores of `models` on `tasks`."""
+    """Tabulate and plot the scores of `models` on `tasks`, and the imported ones."""
     grid_settings = GridSettings.model_validate(settings)
-    tidy = read_scores(scores, imported, grid_settings)
-    about = pd.DataFrame(known_models).set_index("model")
-    trainings = compare_answers(records)
-    results = compute_scores(tidy, grid_settings, tasks, models, about, trainings)
+    results = compute_scores(
+        read_scores(scores, imported, grid_settings),
+        grid_settings,
+        tasks,
+        models,
+        pd.DataFrame(known_models).set_index("model"),
+        compare_answers(records),
+    )
     shown = {
         "Task": "{task}",
         "Model": "{model}",

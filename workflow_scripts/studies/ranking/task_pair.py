@@ -8,20 +8,20 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.stats.partial_order import (
-    SIGNIFICANT,
+    CRITICAL_Z,
     compute_joint_ranks,
     compute_partial_orders,
     compute_rank_bounds,
     count_opposed_models,
 )
-from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking import grid_tables, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (
     "Two tasks over the models that have both, scores with their standard errors. A model ranks above"
-    f" another where its score is higher by more than {SIGNIFICANT} standard errors of the difference;"
+    f" another where its score is higher by more than {CRITICAL_Z} standard errors of the difference;"
     " in brackets the ranks that this order leaves a model. Among these its rank is chosen as alike on"
     " both tasks as the order allows, so that what differs between them differs significantly."
     " A score without a standard error is above or below none."
@@ -31,27 +31,30 @@ _COLUMNS += ["value", "stderr", "rank", "best", "worst", "opposed"]
 
 
 def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str]) -> pd.DataFrame:
-    """Compute one row per protocol, task and model with both tasks, best first; empty for a single task."""
+    """Compute one row per protocol, task and model with both tasks, best first; empty for a single task.
+
+    `pair` has the names of the tasks; if it is empty, they are the first two that have scores.
+    """
     grids = {key: grid for key, grid in grids.items() if key in settings.drawn}
-    # Ordered as in the tasks table, like the columns of a grid.
+    # In the order of the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
-    tables = [pd.DataFrame(columns=_COLUMNS)]
+    tables = []
     for protocol, grid in grids.items():
-        if len(tasks) < 2 or not set(tasks) <= set(grid.values):
+        if len(tasks) < 2 or not set(tasks) <= set(grid.scores):
             continue
-        values = grid.values[tasks].dropna()
-        errors = grid.errors.part(values)
-        above = compute_partial_orders(errors)
-        ranks = compute_joint_ranks(errors, above)
-        models = grid.models.loc[values.index].assign(opposed=count_opposed_models(above))
-        for task, better in zip(tasks, above, strict=True):
-            best, worst = compute_rank_bounds(better)
+        scores = grid.scores[tasks].dropna()
+        errors = grid.errors.select(scores)
+        orders = compute_partial_orders(errors)
+        ranks = compute_joint_ranks(errors, orders)
+        models = grid.models.loc[scores.index].assign(opposed=count_opposed_models(orders))
+        for task, order in zip(tasks, orders, strict=True):
+            best, worst = compute_rank_bounds(order)
             table = models.assign(protocol=protocol, task=task, best=best, worst=worst)
-            table = table.assign(value=values[task], stderr=errors.stderrs[task], rank=ranks[task])
+            table = table.assign(value=scores[task], stderr=errors.stderrs[task], rank=ranks[task])
             table = table.rename_axis("label").reset_index().sort_values("rank")
             tables.append(table[_COLUMNS])
-    return pd.concat(tables[1:] or tables, ignore_index=True)
+    return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)
 
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
@@ -91,7 +94,7 @@ def main(
         "Score": "{value:.3f} ± {stderr:.3f}",
     }
     title = "Two tasks side by side"
-    frame.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    grid_tables.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)
     plot_task_pair(pair, grid_settings, figure)
 
 

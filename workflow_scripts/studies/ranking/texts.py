@@ -11,12 +11,12 @@ from workflow_scripts.scores.imported import BITS_PER_BYTE
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import compute_cross_agreement
 from workflow_scripts.studies.ranking.build_grid import read_score_files
-from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
 _COLUMNS = ["panel", "text", "task", "kendall", "pearson", "models"]
-_NOTE_OF_RUN = (
+_RUN_NOTE = (
     "Of the last tenth of each text, in n windows; lower is better. After training: on the first eight"
     " tenths, the state chosen on the ninth."
 )
@@ -46,18 +46,18 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 
 
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
+    """Tabulate one row per text and model, with a column per protocol, sorted by the last protocol."""
     protocols = [key for key in settings.protocols if key in {settings.baseline, *bits["protocol"]}]
     cells = bits.pivot(index=["task", "label"], columns="protocol", values="value")
     table = bits.groupby(["task", "label"])[["n"]].max().join(cells.reindex(columns=protocols))
     table = table.rename_axis(["text", "model"]).reset_index()
-    place = pd.Index(settings.texts or table["text"].unique()).get_indexer(table["text"])
-    order = ["place", protocols[-1], "model"]
-    return table.assign(place=place).sort_values(order, ignore_index=True).drop(columns="place")
+    texts = pd.Index(settings.texts or table["text"].unique())
+    table = table.sort_values([protocols[-1], "model"], ignore_index=True)
+    return table.sort_values("text", key=texts.get_indexer, kind="stable", ignore_index=True)
 
 
 def get_panel_titles(grid: GridFile) -> dict[str, str]:
-    """Return panel titles: by protocol, and by kind of model for bits before and scores after training."""
+    """Return the titles of panels (`compare_texts`), by protocol and by kind of model."""
     titles = {}
     for key, protocol in grid.protocols.items():
         after = "both after training on the text, and on the task"
@@ -71,14 +71,18 @@ def get_panel_titles(grid: GridFile) -> dict[str, str]:
 def compare_texts(
     bits: dict[str, pd.DataFrame], grids: Grids, settings: GridSettings
 ) -> pd.DataFrame:
-    """Compare bits and scores under each protocol, and for each kind of model bits before and scores after training."""
-    pairs = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
-    after = [key for key, protocol in settings.protocols.items() if protocol.after_training]
-    for kind in settings.kinds if settings.baseline in bits and after else ():
-        before = bits[settings.baseline]
-        is_kind = grids[settings.baseline].models["kind"].reindex(before.index) == kind
-        pairs[kind] = before[is_kind], grids[after[0]].measured
-    tables = [_compare_panel(*pair).assign(panel=panel) for panel, pair in pairs.items()]
+    """Compare bits and scores in panels: one per protocol, and one per kind of model.
+
+    The panel of a kind compares bits before training with scores after it.
+    """
+    panels = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
+    trained = [key for key, protocol in settings.protocols.items() if protocol.after_training]
+    if settings.baseline in bits and trained:
+        untrained_bits = bits[settings.baseline]
+        kinds = grids[settings.baseline].models["kind"].reindex(untrained_bits.index)
+        for kind in settings.kinds:
+            panels[kind] = untrained_bits[kinds == kind], grids[trained[0]].measured
+    tables = [_compare_panel(*panel).assign(panel=name) for name, panel in panels.items()]
     return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)[_COLUMNS]
 
 
@@ -87,10 +91,11 @@ def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
     The sign of bits is reversed, so a positive value means that both prefer the same models.
     """
-    measures = dict(zip(_COLUMNS[3:], compute_cross_agreement(-bits, scores), strict=True))
+    kendall, pearson, models = compute_cross_agreement(-bits, scores)
+    matrices = {"kendall": kendall, "pearson": pearson, "models": models}
     tables = []
     for text in bits:
-        tasks = pd.DataFrame({name: matrix.loc[text] for name, matrix in measures.items()})
+        tasks = pd.DataFrame({name: matrix.loc[text] for name, matrix in matrices.items()})
         mean = tasks.mean().to_frame().T.assign(models=tasks["models"].max(), task=None)
         tasks = tasks.rename_axis("task").reset_index()
         tables.append(pd.concat([mean, tasks]).assign(text=text))
@@ -104,25 +109,27 @@ def main(
     text_agreement: list[Path],
     settings: dict[str, Any],
 ) -> None:
+    """Write the tables of bits per byte and of the agreement of texts and tasks, to the files of these names."""
     grid_settings = GridSettings.model_validate(settings)
     rows = read_bits(texts, grid_settings)
-    by_protocol = pivot_bits(rows, grid_settings)
-
     table = compute_bits(rows, grid_settings)
-    note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
-    if grid_settings.lacking_texts:
-        note += f" Left out: {grid_settings.lacking_texts}."
+    note = _RUN_NOTE
+    if not grid_settings.run:
+        note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
+        if grid_settings.lacking_texts:
+            note += f" Left out: {grid_settings.lacking_texts}."
     shown: dict[str, Any] = {
         "Text": table["text"].replace(grid_settings.texts),
         "Model": "{model}",
         **{name: f"{{{key}:.3f}}" for key, name in grid_settings.names.items() if key in table},
-        **({"n": "{n:.0f}"} if table["n"].notna().any() else {}),
     }
+    if table["n"].notna().any():
+        shown["n"] = "{n:.0f}"
     title = "Bits per byte before and after training"
-    note = _NOTE_OF_RUN if grid_settings.run else note
+
     write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
 
-    table = compare_texts(by_protocol, read_grids(grid), grid_settings)
+    table = compare_texts(pivot_bits(rows, grid_settings), read_grids(grid), grid_settings)
     shown = {
         "Of": table["panel"].map(get_panel_titles(grid_settings)),
         "Text": table["text"].replace(grid_settings.texts),

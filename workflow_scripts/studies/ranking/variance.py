@@ -1,4 +1,4 @@
-"""Split the variance of a grid's scores, over all models and within size bands, and count the tasks a ranking needs."""
+"""Split the variance of a grid's scores, of all models and in size bands, and count the tasks that a ranking needs."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
 from workflow_scripts.stats.variance import (
     PARTS,
-    RELIABLE,
+    TARGET_RELIABILITY,
     count_tasks_needed,
     decompose_variance,
     estimate_training_variance,
@@ -21,9 +21,9 @@ from workflow_scripts.studies.ranking.agreement_by_size import (
     group_models,
     name_groups,
 )
-from workflow_scripts.studies.ranking.frame import name_numbers, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.grid_tables import name_numbers, write_grid_table
 
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
@@ -32,25 +32,28 @@ _NOTE = (
     " model had items of its own, which overestimates where all answer the same. Training: from the seeds of a cell"
     " or from two releases of scores; where it is unknown, a dash, it is part of together. Reliability: the"
     " expected correlation of the mean over these tasks with the mean over as many others of the kind. Tasks"
-    f" for {RELIABLE}: how many tasks the mean needs for that reliability."
+    f" for {TARGET_RELIABILITY}: how many tasks the mean needs for that reliability."
 )
 
 
 def compute_variance(
-    grids: Grids, settings: GridSettings, second: pd.DataFrame | None = None
+    grids: Grids, settings: GridSettings, second_release: pd.DataFrame | None
 ) -> pd.DataFrame:
-    """Compute one row per protocol and group of models; `observed` is the model component, `left` is 1 minus it.
+    """Compute one row per protocol and group of models (`decompose_variance`).
 
-    `second` has the scores of the grid's second release.
+    The training variance is estimated from the second release, if there is one.
     """
-    release, rows = settings.release, []
+    release = settings.release
+    rows = []
     for grid in grids.values():
         for group in group_models(grid):
             scores = grid.measured.loc[group.models]
-            errors = grid.errors.part(scores)
-            training = errors.training**2 if errors.training.to_numpy().any() else None
-            if second is not None and release and release.protocol == grid.protocol:
-                training = estimate_training_variance(scores, second)
+            errors = grid.errors.select(scores)
+            training = None
+            if errors.training_sd.to_numpy().any():
+                training = errors.training_sd**2
+            if second_release is not None and release and release.protocol == grid.protocol:
+                training = estimate_training_variance(scores, second_release)
             variance = decompose_variance(scores, errors.item_stderrs, training)
             needed = count_tasks_needed(variance["observed"], variance["left"])
             row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
@@ -68,11 +71,12 @@ def main(
     grid: Path,
     table: list[Path],
     settings: dict[str, Any],
-    release: Path | None = None,
+    release: Path | None,
 ) -> None:
+    """Write the table; `release` is empty for a grid without a second release."""
     grid_settings = GridSettings.model_validate(settings)
-    second = read_wide_scores(release) if release else None
-    variance = compute_variance(read_grids(grid), grid_settings, second)
+    second_release = read_wide_scores(release) if release else None
+    variance = compute_variance(read_grids(grid), grid_settings, second_release)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(variance),
@@ -83,7 +87,7 @@ def main(
         "Items (%)": "{items:.1%}",
         "Training (%)": "{training:.1%}",
         "Reliability": "{reliability:.3f}",
-        f"Tasks for {RELIABLE:g}": "{tasks_needed:,.0f}",
+        f"Tasks for {TARGET_RELIABILITY:g}": "{tasks_needed:,.0f}",
     }
     title = "Sources of the variance of scores"
     write_grid_table(variance, table, grid_settings, title=title, note=_NOTE, shown=shown)

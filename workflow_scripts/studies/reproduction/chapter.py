@@ -5,10 +5,10 @@ import pandas as pd
 from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.render.verdict import (
     AGREES,
-    BY_LUCK,
+    COMPARABLE_VERDICTS,
     DIFFERS,
     INCONCLUSIVE,
-    JUDGED,
+    MAX_FALSE_ALARM_RATE,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
 )
@@ -20,11 +20,11 @@ def _count_verdicts(table: pd.DataFrame) -> Values:
     return {
         "published.sources": table["source"].str.split("_").str[0].nunique(),
         "published.numbers": len(table),
-        "published.comparable": table["verdict"].isin(JUDGED).sum(),
+        "published.comparable": table["verdict"].isin(COMPARABLE_VERDICTS).sum(),
         "published.agree": counts.get(AGREES, 0),
         "published.differ": counts.get(DIFFERS, 0),
         "published.inconclusive": counts.get(INCONCLUSIVE, 0),
-        "published.by_luck": table["z"].count() * BY_LUCK,
+        "published.by_luck": table["z"].count() * MAX_FALSE_ALARM_RATE,
         "published.other": counts.get(OTHER_PROTOCOL, 0),
         "published.refused": counts.get(NOT_COMPARABLE, 0),
         "published.reasons": "; ".join(f"{reason} ({n:,})" for reason, n in reasons.items())

@@ -8,14 +8,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from workflow_scripts.hub.sandbox import MAX_MEGABYTES, MAX_SECONDS
-from workflow_scripts.render.frames import Cells, cells, plain
+from workflow_scripts.render.frames import Row, convert_rows, convert_value
 from workflow_scripts.render.tables import read_table
+from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.render.web.board import Column, Tab
-from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
-from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_fraction_stderr
 
-# Icon and description of each model type.
+# The icon and the description of each model type.
 MODEL_TYPES = {
     "pretrained": ("●", "Trained from scratch on text."),
     "continuously pretrained": ("◐", "A pretrained model, trained further on more text."),
@@ -27,7 +27,10 @@ MODEL_TYPES = {
 
 
 def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, Any]) -> Tab:
-    """Build the tab from the leaderboard table and the file of published baselines, if any."""
+    """Build the tab from the leaderboard table and the file of published baselines, if any.
+
+    `page` has the suite's settings and tasks.
+    """
     board = read_table(leaderboard)
     published = pd.read_csv(baselines, sep="\t") if baselines else pd.DataFrame()
     icons = {name: f"{icon} {name}" for name, (icon, _) in MODEL_TYPES.items()}
@@ -58,7 +61,7 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
         ],
         rows=[
             *_make_baselines(board, published, page["tasks"]),
-            *cells(board.assign(model_type=board["model_type"].map(icons))),
+            *convert_rows(board.assign(model_type=board["model_type"].map(icons))),
         ],
         sort="average",
         search=("model", "note"),
@@ -67,22 +70,22 @@ def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, An
 
 def _make_baselines(
     board: pd.DataFrame, published: pd.DataFrame, tasks: list[dict[str, Any]]
-) -> list[Cells]:
-    """Make rows for the best baseline and for random answers (maximum over rows), and for published scores."""
-    rows: list[Cells] = []
+) -> list[Row]:
+    """Make a row of baselines, a row of random answers (both maxima over the models), and rows of published scores."""
+    rows: list[Row] = []
     metrics = {task["task"]: task["metric"] for task in tasks}
     for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
         scores = board[[f"{task}_{part}" for task in metrics]].astype(float).max()
         scores = scores.set_axis(list(metrics))
-        average = plain(scores.mean(skipna=False))
+        average = convert_value(scores.mean(skipna=False))
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})
     for line in published.itertuples():
         if metrics.get(line.task) != line.metric:
             continue
         score = line.percent / 100
-        stderr = float(compute_share_stderr(score, line.items))
-        row = {line.task: score, f"{line.task}_stderr": stderr}
-        rows.append(row | {"model": line.name, "note": f"{line.what} {line.source}."})
+        stderr = float(compute_fraction_stderr(score, line.items))
+        row = {line.task: score, f"{line.task}_stderr": stderr, "model": line.name}
+        rows.append(row | {"note": f"{line.what} {line.source}."})
     return [row | {"is_baseline": True} for row in rows]
 
 
@@ -100,6 +103,6 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
         "limits": leaderboard_submissions,
         "seconds": MAX_SECONDS,
         "megabytes": MAX_MEGABYTES,
-        "clear": CLEAR,
+        "clear": MIN_CLEAR_Z,
     }
     return {name: Markup(template.render(part=name, **values)) for name in ("About", "FAQ")}

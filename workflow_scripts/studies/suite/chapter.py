@@ -11,7 +11,7 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         "suite.ranked": table["average"].count(),
         "suite.flagged": table["flag"].count(),
     }
-    ranked = table.dropna(subset="average")  # in this order
+    ranked = table.dropna(subset="average")  # best first
     for key, row in zip(("first", "second"), ranked.to_dict("records"), strict=False):
         values[f"suite.{key}"] = f"{row['model']} ({row['precision']})"
         values[f"suite.{key}_average"] = 100 * row["average"]

@@ -14,23 +14,23 @@ from workflow_scripts.settings.leaderboard_submissions import GENERATED
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.studies.inputs import Inputs
 
-# A placeholder without repeated groups of digits, which Snakemake would treat as a mistake.
-_ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
+# A commit without repeated groups of digits, which Snakemake would treat as a mistake.
+_PLACEHOLDER_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 
 
 class SuiteInputs(Inputs):
     """The inputs of all rules, with those that depend on the check of the requests."""
 
-    def __init__(self, settings: Settings, get_checks: Callable[[], str]):
-        """`get_checks` returns the output of the checkpoint rule."""
+    def __init__(self, settings: Settings, get_checks_file: Callable[[], str]):
+        """`get_checks_file` returns the output of the checkpoint rule, and runs it if it has not run."""
         super().__init__(settings)
-        self._get_checks = get_checks
-        self.checks = self._describe_requests()
-        submissions = self.checks["submissions"].values()
-        self.sources = list(chain.from_iterable(entry["sources"] for entry in submissions))
+        self._get_checks_file = get_checks_file
+        self.check_params = self._build_check_params()
+        submissions = self.check_params["submissions"].values()
+        self.metadata_files = list(chain.from_iterable(entry["sources"] for entry in submissions))
 
-    def _describe_requests(self) -> dict[str, Any]:
-        """Return the readable requests by file, and the reasons for refusing the others."""
+    def _build_check_params(self) -> dict[str, Any]:
+        """Build the parameters of the check: the readable requests by file, why others are refused, and the rules."""
         settings = self._settings
         submissions = {}
         refused = dict(settings.refused_requests)
@@ -67,24 +67,23 @@ class SuiteInputs(Inputs):
         }
 
     def _list_accepted(self) -> list[dict[str, Any]]:
-        """Return the accepted requests, after the checkpoint rule has run."""
+        """Return the accepted requests, after the checkpoint rule has run; a listing of jobs does not run it."""
         if is_listing() and not CHECKS.exists():
             return self.accept_unchecked()
-        entries = json.loads(Path(self._get_checks()).read_text(encoding="utf-8"))
+        entries = json.loads(Path(self._get_checks_file()).read_text(encoding="utf-8"))
         return [entry for entry in entries if not entry["reason"]]
 
     def accept_unchecked(self) -> list[dict[str, Any]]:
         """Accept every readable request, with a placeholder commit if it names none."""
-        entries = self.checks["submissions"].values()
         return [
-            {"base_commit": _ANY_COMMIT}
+            {"base_commit": _PLACEHOLDER_COMMIT}
             | entry
-            | {"commit": entry["request"]["revision"] or _ANY_COMMIT}
-            for entry in entries
+            | {"commit": entry["request"]["revision"] or _PLACEHOLDER_COMMIT}
+            for entry in self.check_params["submissions"].values()
         ]
 
     def list_suite_records(self, wildcards) -> list[str]:
-        """Return the records of the rows with accepted requests."""
+        """List the records of the rows with accepted requests."""
         if "suite" not in self.records:
             return []
         return [path for entry in self._list_accepted() for path in entry["records"].values()]
@@ -98,11 +97,12 @@ class SuiteInputs(Inputs):
         return [*chain(*self.records.values()), *self.list_suite_records(wildcards)]
 
     def _get_commit(self, wildcards, key: str) -> str:
+        """Return the `commit` or `base_commit` of a row's accepted request."""
         (commit,) = {entry[key] for entry in self._list_accepted() if entry["row"] == wildcards.row}
         return commit
 
     def get_evaluated_model(self, wildcards) -> str:
-        """Return the manifest of a cell's model; of a row, at the commit that was checked, even if its branch moved."""
+        """Return the manifest of a cell's model; of a leaderboard row, at the commit that was checked."""
         if wildcards.get("row") is None:
             return self.get_checkpoint_manifest(wildcards)
         request = self._settings.suite_rows[wildcards.row]
@@ -113,7 +113,7 @@ class SuiteInputs(Inputs):
         return self.get_manifest("model", f"{request.name}@{commit}")
 
     def _get_base(self, wildcards) -> str | None:
-        """Return the base of a delta, at the commit that was checked."""
+        """Return the name of a delta's base, at the commit that was checked; None for other models."""
         row = wildcards.get("row")
         base = self._settings.suite_rows[row].base if row else None
         if base is None or self._settings.source == "miniature":

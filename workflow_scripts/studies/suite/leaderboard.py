@@ -25,7 +25,7 @@ _AVERAGES = ["average", "average_stderr", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
 # Columns that identify the item errors of a score.
-_KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
+_ERROR_KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
 
 
@@ -34,11 +34,11 @@ def make_leaderboard(
     entries: list[dict[str, Any]],
     errors: pd.DataFrame,
     tasks: Sequence[Task],
-    flags: Sequence[dict[str, Any]] = (),
+    flags: Sequence[dict[str, Any]],
 ) -> pd.DataFrame:
     """Make one row per accepted request, sorted by average, rows without an average last.
 
-    `errors` are the errors of the suite's items from scores.influences.
+    `errors` are the errors of scores from the suite's items (scores.influences).
     """
     flagged = {flag["model"]: {"flag": flag["reason"], "flag_link": flag["link"]} for flag in flags}
     rows = [entry | {"model": entry["name"]} | flagged.get(entry["name"], {}) for entry in entries]
@@ -53,10 +53,10 @@ def make_leaderboard(
     table["average"] = table[names].mean(axis=1, skipna=False)
     stderrs = table[[f"{name}_stderr" for name in names]].to_numpy()
     table["average_stderr"] = np.linalg.norm(stderrs, axis=1) / len(names)
-    by = ["average", "model", "precision"]
-    table = table.sort_values(by, ascending=[False, True, True], kind="stable")
+    order = ["average", "model", "precision"]
+    table = table.sort_values(order, ascending=[False, True, True], kind="stable")
     table["behind"] = table["average"].max() - table["average"]
-    keys = measured.drop_duplicates("file").set_index("file")[_KEY]
+    keys = measured.drop_duplicates("file").set_index("file")[_ERROR_KEY]
     ranked = table.index[table["average"].notna()]
     table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys.loc[ranked], errors, tasks)
     parts = [name + suffix for name in names for suffix in _PARTS.values()]
@@ -82,20 +82,20 @@ def _compute_gap_stderr(
 ) -> np.ndarray:
     """Compute the standard error of each row's gap to the first row, on the same items.
 
-    It is NaN if a task's score is not a mean over its items.
+    It is NaN if a task's score is not a mean over its items. `keys` has the _ERROR_KEY of each row.
     """
     index = pd.MultiIndex.from_frame(keys)
+    positions = np.arange(len(keys))
     variances = np.zeros(len(keys))
     for task in tasks:
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
         if not is_task.any():
             return np.full(len(keys), np.nan)
-        rows, items = get_row_errors(errors[is_task], _KEY)
-        positions = rows.get_indexer(index)
-        others = np.arange(len(keys))
-        variances += items.part(positions).compute_difference_variance(others, 0 * others)
+        rows, item_errors = get_row_errors(errors[is_task], _ERROR_KEY)
+        row_errors = item_errors.select(rows.get_indexer(index))
+        variances += row_errors.compute_difference_variance(positions, 0 * positions)
     stderrs = np.sqrt(variances) / len(tasks)
-    stderrs[:1] = np.nan
+    stderrs[:1] = np.nan  # the first row has no gap
     return stderrs
 
 

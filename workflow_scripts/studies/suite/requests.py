@@ -21,7 +21,7 @@ _COLUMNS += ["commit", "licence", "parameters", "status", "reason", "log"]
 
 
 def read_checks(path: Path) -> list[dict[str, Any]]:
-    """Read the entries of the requests, each with the fields of its request."""
+    """Read the entries of checks.json, each with the fields of its request and its number of parameters."""
     entries = json.loads(path.read_text(encoding="utf-8"))
     return [
         (entry["request"] or {}) | entry | {"parameters": get_parameters(entry)}
@@ -30,7 +30,7 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
 
 
 def get_parameters(entry: dict[str, Any]) -> int | None:
-    """Return a checkpoint's number of parameters, or its base's until the checkpoint is built."""
+    """Return a model's number of parameters; its base's for a checkpoint that this workflow has not built yet."""
     built = Path(entry.get("built") or "")
     if built.is_file():
         return json.loads(built.read_text(encoding="utf-8"))["parameters"]

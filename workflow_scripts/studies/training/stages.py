@@ -10,7 +10,12 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
+from workflow_scripts.render.figures import (
+    draw_grid_lines,
+    draw_legend_below,
+    open_figure,
+    pick_model_colours,
+)
 from workflow_scripts.render.tables import write_table
 
 NOTE = (
@@ -52,6 +57,7 @@ def compute_stages(
 
 
 def _describe_training(record: TrainingRecord) -> dict[str, Any]:
+    """Return the columns of the table that are about the training of a stage."""
     losses = {step.step: step.held_out["loss"] for step in record.curve if step.held_out}
     return {
         "recipe": record.recipe,
@@ -80,19 +86,20 @@ def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> Non
     colours = pick_model_colours(str(replace(id, stages=())) for id in ids)
     stages = [id.stages[-1].partition(".")[0] for id in ids]
     grid = {"ncols": len(set(stages)), "squeeze": False}
-    with drawing(files, 3.4 * len(set(stages)) + 0.4, 3.4, **grid) as (fig, axes):
+    with open_figure(files, 3.4 * len(set(stages)) + 0.4, 3.4, **grid) as (fig, axes):
         panels = dict(zip(dict.fromkeys(stages), axes[0], strict=True))
         for stage, id, record in zip(stages, ids, records, strict=True):
             name = str(replace(id, stages=()))
             curve = pd.DataFrame([step.model_dump() for step in record.curve]).set_index("step")
-            panel, style = panels[stage], {"color": colours[name]}
-            panel.plot(curve["loss"].dropna(), linewidth=0.8, alpha=0.6, **style)
+            panel = panels[stage]
+            colour = colours[name]
+            panel.plot(curve["loss"].dropna(), linewidth=0.8, alpha=0.6, color=colour)
             held_out = curve["held_out"].dropna().str["loss"]
-            panel.plot(held_out, marker="o", markersize=4, label=name, **style)
+            panel.plot(held_out, marker="o", markersize=4, label=name, color=colour)
         for stage, panel in panels.items():
             panel.set_title(stage, fontsize=9)
             panel.set_xlabel("step")
-            rule(panel, "both")
+            draw_grid_lines(panel, "both")
         axes[0][0].set_ylabel("loss, nats per token")
         draw_legend_below(fig, axes[0][0], 2)
 

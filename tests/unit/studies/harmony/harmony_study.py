@@ -45,7 +45,7 @@ MODELS = [
 ]
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
-OF_OWN_GRID = (
+RUN_GRID_SCRIPTS = (
     agreement,
     agreement_by_size,
     components,
@@ -122,5 +122,5 @@ def run_all(grid: Path, folder: Path) -> None:
         "task_pair": ["rte", "mnli"],
         "families": MODEL_TABLE["family"].to_dict(),
     }
-    for module in OF_OWN_GRID:
+    for module in RUN_GRID_SCRIPTS:
         run_script(module, folder, arguments)

@@ -23,7 +23,7 @@ from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import NUMBERS
 from workflow_scripts.studies.ranking import build_grid, scores
-from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
+from workflow_scripts.studies.ranking.grid_tables import DIRECT, FEW_SHOT, OVERALL, TRAINED
 
 CORRELATIONS = ROOT / "resources/published/items/correlations.csv"
 ALL = (DIRECT, FEW_SHOT, TRAINED)

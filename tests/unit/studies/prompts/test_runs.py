@@ -15,7 +15,7 @@ from workflow_scripts.studies.prompts.chapter import NUMBERS
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 CHECKPOINTS = {MODEL: True, CHUNKED: False}
-RIGHT = {
+CORRECT = {
     "run1": [1, 1, 0, 0, 0, 0, 0, 0],
     "run2": [1, 0, 1, 1, 1, 1, 0, 0],
     "part": [1, 0, 1],
@@ -35,18 +35,18 @@ def make_metric(name, values) -> Metric:
     return Metric(name=name, value=value, stderr=0.1, n=n, best_constant=0.25, chance=0.25)
 
 
-def write_run(path, model, run, right) -> None:
+def write_run(path, model, run, correct) -> None:
     items = [
         replace(item, correct=bool(value))
-        for item, value in zip(make_items(golds=("0",) * 8), right, strict=False)
+        for item, value in zip(make_items(golds=("0",) * 8), correct, strict=False)
     ]
     metrics = [
-        make_metric("acc", right),
-        make_metric("acc_macro", right),
-        make_metric("acc_strict", [0, *right[1:]]),
+        make_metric("acc", correct),
+        make_metric("acc_macro", correct),
+        make_metric("acc_strict", [0, *correct[1:]]),
     ]
     if run != "run9":
-        metrics.append(make_metric("format_met", [1] * len(right)))
+        metrics.append(make_metric("format_met", [1] * len(correct)))
     fields = record_fields(study="prompts", model=model, task=run)
     fields["protocol"] = fields["protocol"].model_copy(update={"name": "prompt_run"})
     # The order of a file's rows does not matter.
@@ -61,10 +61,10 @@ def make_tables(tmp_path):
     def make(failed=()):
         records = []
         for model in CHECKPOINTS:
-            for run, right in RIGHT.items():
+            for run, correct in CORRECT.items():
                 path = tmp_path / model.replace("/", "--") / f"{run}.json"
                 path.parent.mkdir(exist_ok=True)
-                write_run(path, model, run, right)
+                write_run(path, model, run, correct)
                 if (model, run) in failed:
                     note = {"record": str(path), "reason": "It died.", "log": "logs/x.log"}
                     write_json(path, {"broken": note})

@@ -16,14 +16,14 @@ from tests.unit.studies.harmony.harmony_study import (
     make_study,
 )
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.stats.significance import holm
+from workflow_scripts.stats.significance import correct_by_holm
 from workflow_scripts.studies.ranking.compare import (
     compare_folders,
     compare_grids,
     compare_scores,
     describe_verdict,
 )
-from workflow_scripts.studies.ranking.frame import OVERALL
+from workflow_scripts.studies.ranking.grid_tables import OVERALL
 
 FIRST, SECOND = MODELS[5], MODELS[0]
 
@@ -35,7 +35,7 @@ def compare(scores, *names):
 def test_compare_scores_errors_and_correction():
     differences = np.random.default_rng(3).standard_normal(6)
     columns = {"difference": differences, "items": 0.3, "trainings": 0.4, "at_baseline": False}
-    rows = list(compare_scores(pd.DataFrame(columns), trains=True))
+    rows = list(compare_scores(pd.DataFrame(columns), after_training=True))
     items, trainings, tasks = (row for row in rows if row["task"] == OVERALL)
     assert items["difference"] == trainings["difference"] == pytest.approx(differences.mean())
     assert items["stderr"] == pytest.approx(0.3 / np.sqrt(6))
@@ -43,7 +43,7 @@ def test_compare_scores_errors_and_correction():
     interval = ttest_1samp(differences, 0).confidence_interval()
     assert (tasks["low"], tasks["high"]) == pytest.approx((interval.low, interval.high))
     single = [row["p_holm"] for row in rows[3:]]
-    assert single == pytest.approx(holm(2 * norm.sf(np.abs(differences / 0.5))))
+    assert single == pytest.approx(correct_by_holm(2 * norm.sf(np.abs(differences / 0.5))))
 
 
 def test_comparison_uses_common_tasks():

@@ -20,7 +20,7 @@ def test_fit_matches_scipy(seed):
     rng = np.random.default_rng(seed)
     points = rng.uniform(20, 24, 40).round(2), rng.integers(0, 2, 40)
     above = compute_hinge(points, 0.15, rng.uniform(20.5, 23), 0.06) + rng.normal(0, 0.05, 40)
-    fit = newer.fit(*points, above)
+    fit = newer.fit_knee(*points, above)
 
     def compute_squares(numbers):
         return np.square(above - compute_hinge(points, *numbers)).sum()

@@ -22,7 +22,7 @@ from tests.unit.studies.harmony.harmony_study import (
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.studies.ranking.agreement import compute_agreement
-from workflow_scripts.studies.ranking.frame import OVERALL
+from workflow_scripts.studies.ranking.grid_tables import OVERALL
 from workflow_scripts.studies.ranking.panel import place_models
 from workflow_scripts.studies.ranking.scores import compare_answers, compute_scores
 from workflow_scripts.studies.ranking.significance import compute_significance
@@ -37,7 +37,7 @@ def test_agreement_matches_scipy():
     grids = build_grids(drop_cell(make_study(), MODELS[1], "mnli", "train_before_test"))
     table, _ = compute_agreement(grids, SETTINGS, 30, 0)
     value = table.set_index(["protocol", "statistic"])["value"]
-    direct, trained = (grids[protocol].values for protocol in BOTH)
+    direct, trained = (grids[protocol].scores for protocol in BOTH)
     assert value["direct", "mean"].item() == pytest.approx(compute_mean_tau(direct))
     difference = compute_mean_tau(trained) - compute_mean_tau(direct.where(trained.notna()))
     assert value["train_before_test", "difference_from_direct"].item() == pytest.approx(difference)

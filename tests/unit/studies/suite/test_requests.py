@@ -39,7 +39,7 @@ def prepare(**override) -> SuiteInputs:
 
 def test_check_requests(tmp_path):
     suite = prepare()
-    checks = suite.checks
+    checks = suite.check_params
     model = checks["submissions"]["Llama-0.3M.yaml"]
     chunked = checks["submissions"]["Qwen2-1M-Instruct@k2m12+cpt.yaml"]
     assert model["sources"][0].endswith("models/miniature/Llama-0.3M/manifest.json")
@@ -56,6 +56,6 @@ def test_delta_checked_with_base(tmp_path):
     for file, base in (("a.yaml", "Llama-0.3M"), ("b.yaml", "Nothing")):
         names = {"name": "miniature/Qwen2-1M-Instruct", "base": f"miniature/{base}"}
         (tmp_path / file).write_text(json.dumps(keys | names))
-    checks = prepare(suite={"requests": str(tmp_path)}).checks
+    checks = prepare(suite={"requests": str(tmp_path)}).check_params
     assert checks["submissions"]["a.yaml"]["sources"][1].endswith("Llama-0.3M/manifest.json")
     assert "no model 'miniature/Nothing'" in checks["refused"]["b.yaml"]

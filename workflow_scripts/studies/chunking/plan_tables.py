@@ -7,15 +7,15 @@ import pandas as pd
 
 from workflow_scripts.core.ids import DEFAULT_AGGREGATION, NO_ADAPTERS, UNCHANGED
 from workflow_scripts.render.figures import (
+    draw_grid_lines,
     draw_legend_below,
     draw_placeholder,
-    drawing,
+    open_figure,
     pick_model_colours,
-    rule,
 )
 
-TEXT = "wikitext"  # the text on which pruned and trained models are compared
-USUAL_ADAPTERS = "adapters"  # as wide as the model
+COMPARED_TEXT = "wikitext"  # the text on which pruned and trained models are compared
+DEFAULT_ADAPTERS = "adapters"  # as wide as the model
 
 
 def pivot_metrics(
@@ -40,19 +40,24 @@ def count_chunks(plans: pd.Series) -> pd.Series:
 
 def name_variants(rows: pd.DataFrame) -> pd.Series:
     """Return the variant name of each plan's checkpoint; default aggregation and adapters are not marked."""
-    plans, aggregations = rows["plan"], rows["aggregation"]
+    plans = rows["plan"]
+    aggregations = rows["aggregation"]
     adapters = rows["adapters"].fillna(NO_ADAPTERS)
     marks = ("-" + aggregations).mask(aggregations == DEFAULT_AGGREGATION).fillna("")
-    marks += ("-" + adapters).mask(adapters == USUAL_ADAPTERS, "")
-    return "@" + plans + marks.mask((plans == UNCHANGED) | plans.str.startswith("prune"), "")
+    marks += ("-" + adapters).mask(adapters == DEFAULT_ADAPTERS, "")
+    has_no_chunks = (plans == UNCHANGED) | plans.str.startswith("prune")
+    return "@" + plans + marks.mask(has_no_chunks, "")
 
 
 def plot_lines(
     table: pd.DataFrame, x: str, y: str, files: Sequence[Path], yscale: str, labels: Sequence[str]
 ) -> None:
-    """Plot `y`, 1 for the unchanged model, by `x` on a log2 axis, with a line for each `name`."""
+    """Plot the column `y`, 1 for the unchanged model, by the column `x` on a log2 axis, with a line for each `name`.
+
+    `labels` are those of the axes.
+    """
     table = table.dropna(subset=["name", x, y])
-    with drawing(files, 6.5, 4.2) as (fig, axes):
+    with open_figure(files, 6.5, 4.2) as (fig, axes):
         if table.empty:
             draw_placeholder(axes, "No value: all cells of this figure failed.")
             return
@@ -67,5 +72,5 @@ def plot_lines(
         axes.set_yscale(yscale)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
-        rule(axes, "both")
+        draw_grid_lines(axes, "both")
         draw_legend_below(fig, axes, 2)
