@@ -48,6 +48,7 @@ def _explain(manifest: Path, splits: Splits, request: ExplainTrainingRequest) ->
     ((prompt, answer),) = texts.tokenize([text])
     tokens = [*prompt, *answer][: request.recipe.max_length]
     test = _encode_test(encoder, splits, request)
+    test_tokens = [*test.context, *test.continuation]
     return "\n".join(
         [
             f"==== {read_manifest(manifest).repository}: {request.task}, item {request.number} ====",
@@ -55,8 +56,8 @@ def _explain(manifest: Path, splits: Splits, request: ExplainTrainingRequest) ->
             text.full_text,
             *_format_tokens(tokens, len(prompt), tokenizer),
             "---- tested ----",
-            "".join(test.texts) or tokenizer.decode([*test.context, *test.continuation]),
-            *_format_tokens([*test.context, *test.continuation], len(test.context), tokenizer),
+            "".join(test.texts) or tokenizer.decode(test_tokens),
+            *_format_tokens(test_tokens, len(test.context), tokenizer),
         ]
     )
 
