@@ -45,7 +45,8 @@ def reserve_gpus(resources: Any) -> None:
     Slurm has already assigned the GPUs of its jobs, which may request them by gres. On a machine without GPUs the job
     runs on the CPU.
     """
-    number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
+    gres = str(resources.get("gres", ""))  # such as gpu:a100:2
+    number = resources.get("gpu") or (int(gres.rpartition(":")[2]) if gres.startswith("gpu") else 0)
     shared = os.environ.get(_SHARED_GPUS)
     if not number or shared == "":
         return

@@ -13,7 +13,8 @@ from workflow_scripts.bridge import gpus
 JOB = """
 import os, sys, time
 from workflow_scripts.bridge.gpus import reserve_gpus
-reserve_gpus({"gpu": int(sys.argv[1])})
+number = int(sys.argv[1])
+reserve_gpus({"gpu": number} if number == 1 else {"gres": f"gpu:a100:{number}"})
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 time.sleep(600)
 """
