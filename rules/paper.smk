@@ -106,7 +106,7 @@ rule leaderboard:
         arguments={
             "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
             "tasks": list_shown_tasks(SETTINGS),
-            "protocols": dict(GRIDS[RUN_GRID].names),
+            "protocols": dict(GRIDS[RUN_GRID].protocol_names),
             "suite": {
                 **SETTINGS.suite.model_dump(mode="json"),
                 "tasks": list_tasks(SETTINGS),

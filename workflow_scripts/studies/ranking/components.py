@@ -122,7 +122,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
                     yerr=plots.compute_error_bars(*(percents[name] for name in percents)),
                     fmt=marker,
                     color=colour,
-                    label=settings.names[protocol],
+                    label=settings.protocol_names[protocol],
                 )
             axis.set_xticks(range(MAX_SHOWN_COMPONENTS), list_component_names(MAX_SHOWN_COMPONENTS))
             count = table.loc[table["group"] == group, "models"].max()

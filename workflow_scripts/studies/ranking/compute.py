@@ -65,7 +65,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                     axis.plot(*points, color=colour, markerfacecolor=face)
                 set_log_axis(axis, plots.format_size if column == "parameters" else None)
                 axis.set_xlabel(label)
-                title = f"{settings.names[protocol]}, {len(rows)} models"
+                title = f"{settings.protocol_names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
                 draw_grid_lines(axis, "both", color="0.92")
         if protocols:

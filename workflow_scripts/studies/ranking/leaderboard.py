@@ -105,7 +105,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     plots.plot_ranks(
         {"": table[table["protocol"].isin(protocols)]} if protocols else {},
         "protocol",
-        {protocol: settings.names[protocol] for protocol in protocols},
+        {protocol: settings.protocol_names[protocol] for protocol in protocols},
         ("rank", "rank_low", "rank_high"),
         files,
         width=1.6 + 2.6 * len(protocols),

@@ -42,7 +42,7 @@ def draw_panels(
 def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """List the table's protocols that figures show, in the grid's order."""
     present = set(table["protocol"])
-    return [protocol for protocol in grid.drawn if protocol in present]
+    return [protocol for protocol in grid.plotted_protocols if protocol in present]
 
 
 def format_size(parameters: float) -> str:
