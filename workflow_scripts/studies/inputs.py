@@ -25,7 +25,7 @@ class Inputs:
     def __init__(self, settings: Settings):
         self._settings = settings
         self.records = list_records(settings)
-        # By their names in paths: chunked checkpoints before training, all trained ones, all measured ones.
+        # By their names in paths: chunked checkpoints as in the config, trained ones, and all measured ones.
         self.chunked = {
             CheckpointId.parse(name).in_path: row for name, row in settings.checkpoints().items()
         }

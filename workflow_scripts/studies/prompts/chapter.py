@@ -8,6 +8,7 @@ from workflow_scripts.stats.proportions import compute_baseline_z
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
+    """Compute the range of accuracies over models and runs, and how many exceed the baseline."""
     table = table[table["n"].notna()]  # without failed runs
     if table.empty:
         return {}

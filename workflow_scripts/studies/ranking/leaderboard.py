@@ -50,6 +50,7 @@ def compute_pc1(grid: Grid) -> pd.Series:
 
 
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
+    """Compute one row per model of a protocol, with its rank, what is missing, and its scores on `tasks`."""
     pc1 = compute_pc1(grid)
     completed = grid.completed
     measured = grid.measured

@@ -15,6 +15,7 @@ from workflow_scripts.render.verdict import (
 
 
 def _count_verdicts(table: pd.DataFrame) -> Values:
+    """Count the numbers by verdict, and the reasons why some are not comparable."""
     counts = table["verdict"].value_counts()
     reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
     return {

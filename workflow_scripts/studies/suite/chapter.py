@@ -6,6 +6,7 @@ from workflow_scripts.render.numbers import Numbers, Values
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
+    """Name the first and the second model; `suite.lead` is their gap in standard errors."""
     values: Values = {
         "suite.rows": len(table),
         "suite.ranked": table["average"].count(),
