@@ -110,7 +110,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
         ("rank", "rank_low", "rank_high"),
         files,
         width=1.6 + 2.6 * len(protocols),
-        empty="Fewer than two models are ranked under a protocol.",
+        placeholder="Fewer than two models are ranked under a protocol.",
         columns=4,
     )
 

@@ -72,7 +72,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
         ("rank", "best", "worst"),
         files,
         width=5.4,
-        empty="Fewer than two models have scores on both tasks.",
+        placeholder="Fewer than two models have scores on both tasks.",
         columns=8,
     )
 
