@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 
@@ -29,6 +29,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     }
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "prompt_runs": _compute_numbers,
 }

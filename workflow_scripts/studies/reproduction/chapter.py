@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.verdict import (
     AGREES,
     COMPARABLE_VERDICTS,
@@ -33,4 +33,4 @@ def _count_verdicts(table: pd.DataFrame) -> Values:
     }
 
 
-NUMBERS: Numbers = {"reproduction": _count_verdicts}
+NUMBER_FUNCTIONS: NumberFunctions = {"reproduction": _count_verdicts}

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
@@ -21,6 +21,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     return values
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "suite_leaderboard": _compute_numbers,
 }
