@@ -5,7 +5,7 @@ from functools import partial
 from workflow_scripts.evaluation.requests import build_latency_request, build_perplexity_request
 from workflow_scripts.evaluation.requests import build_verify_request, build_written_request
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
-from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
+from workflow_scripts.settings.prompts.spec import DATASETS as QUESTION_DATASETS
 
 # The texts on which perplexity is measured, Magpie with one text per difficulty.
 MAGPIE_TEXTS = [f"magpie ({difficulty})" for difficulty in SETTINGS.chunking.measures.difficulties]
@@ -125,7 +125,7 @@ rule measure_latency:
     """Measure prefill and generation latency of a model in many chunk plans, against the unchanged model."""
     input:
         model=INPUTS.get_base_manifest,
-        data=INPUTS.list_datasets([QUESTIONS["mmlu"]]),
+        data=INPUTS.list_datasets([QUESTION_DATASETS["mmlu"]]),
     output:
         get_record_files("latency/latency/{model}/mmlu"),
     log:

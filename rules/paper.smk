@@ -2,7 +2,7 @@
 
 from workflow_scripts.scores.foreign.requests import describe_imports
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.records import TIMED
+from workflow_scripts.studies.records import UNMERGED
 
 # The tables of published numbers, and what they are compared with, by table and by published run.
 PUBLISHED_TABLES = [*PUBLISHED.values(), "prompt_runs", "harmony_leaderboard", "harmony_cells"]
@@ -106,7 +106,7 @@ rule leaderboard:
         arguments={
             "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
             "tasks": list_shown_tasks(SETTINGS),
-            "protocols": dict(GRIDS[RUN_GRID].names),
+            "protocols": dict(GRIDS[RUN_GRID].protocol_names),
             "suite": {
                 **SETTINGS.suite.model_dump(mode="json"),
                 "tasks": list_tasks(SETTINGS),
@@ -143,7 +143,7 @@ rule collect_scores:
 rule merge_scores:
     """Merge the scores of all studies and imported scores into one table, results/scores.csv."""
     input:
-        studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
+        studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in UNMERGED],
         imported=SETTINGS.harmony.imported_scores,
     output:
         parquet="results/scores.parquet",

@@ -76,6 +76,7 @@ def read_content(
 
 
 def make_environment(**options: Any) -> Environment:
+    """Make the Jinja environment of the page's or the paper's template."""
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
@@ -106,6 +107,7 @@ def write_page(path: Path, content: dict[str, Any]) -> None:
 
 
 def write_paper(path: Path, content: dict[str, Any]) -> None:
+    """Write the LaTeX source, which includes the files of tables and figures by relative paths."""
     environment = make_environment(**_LATEX_MARKS)
     environment.filters["tex"] = escape_latex
     text = environment.get_template("paper.tex.j2").render(content, fits_page=fits_page)

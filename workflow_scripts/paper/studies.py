@@ -8,10 +8,10 @@ from workflow_scripts.studies.reproduction import chapter as reproduction
 from workflow_scripts.studies.suite import chapter as suite
 
 STUDIES = {
-    "published": published.NUMBERS,
-    "harmony": harmony.NUMBERS,
-    "chunking": chunking.NUMBERS,
-    "prompts": prompts.NUMBERS,
-    "suite": suite.NUMBERS,
-    "reproduction": reproduction.NUMBERS,
+    "published": published.NUMBER_FUNCTIONS,
+    "harmony": harmony.NUMBER_FUNCTIONS,
+    "chunking": chunking.NUMBER_FUNCTIONS,
+    "prompts": prompts.NUMBER_FUNCTIONS,
+    "suite": suite.NUMBER_FUNCTIONS,
+    "reproduction": reproduction.NUMBER_FUNCTIONS,
 }

@@ -38,14 +38,17 @@ def _import_pyplot():
 
 
 @contextmanager
-def open_figure(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
+def open_figure(
+    files: Sequence[Path], width: float, height: float, **subplots: Any
+) -> Iterator[tuple]:
     """Yield a figure with one axes or a grid of axes in the project's style, and save it as PDF and PNG.
 
-    The files have no date or version, so that equal figures have equal bytes.
+    Width and height are in inches, `subplots` are arguments of pyplot.subplots. The files have no date or version, so
+    that equal figures have equal bytes.
     """
     plt = _import_pyplot()
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), **grid)
+        fig, axes = plt.subplots(figsize=(width, height), **subplots)
         try:
             yield fig, axes
             no_metadata = [

@@ -10,7 +10,7 @@ from workflow_scripts.render.frames import convert_value
 
 Values = dict[str, Any]  # by name; None or NaN if a number could not be computed
 # The functions that compute a chapter's numbers, each by the table that it reads.
-Numbers = dict[str, Callable[[pd.DataFrame], Values]]
+NumberFunctions = dict[str, Callable[[pd.DataFrame], Values]]
 
 
 def select_computed(values: Values) -> Values:

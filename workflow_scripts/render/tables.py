@@ -91,14 +91,14 @@ def write_table(
     if len(strings) > MAX_SHOWN_ROWS:
         note = f"{note} The first {MAX_SHOWN_ROWS:,} of {len(strings):,} rows; all are in the CSV."
     strings = strings[:MAX_SHOWN_ROWS]
-    text = _escape(strings, escape_markdown).to_markdown(
+    text = _escape_cells(strings, escape_markdown).to_markdown(
         index=False,
         disable_numparse=True,
         colalign=alignments,
     )
     write_text(markdown, f"# {clean_line(title)}\n\n{clean_lines(note)}\n\n{text}\n")
     # A longtable, since a grid of models and tasks may exceed one page.
-    text = _escape(strings, escape_latex).to_latex(
+    text = _escape_cells(strings, escape_latex).to_latex(
         index=False,
         longtable=True,
         caption=f"{escape_latex(title)}. {escape_latex(note)}",
@@ -107,7 +107,7 @@ def write_table(
     write_text(latex, f"% needs the packages booktabs and longtable\n{text}")
 
 
-def _escape(strings: pd.DataFrame, escape: Callable[[str], str]) -> pd.DataFrame:
+def _escape_cells(strings: pd.DataFrame, escape: Callable[[str], str]) -> pd.DataFrame:
     return strings.map(escape).rename(columns=escape)
 
 

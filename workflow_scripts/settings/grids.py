@@ -130,7 +130,7 @@ class GridFile(Section):
                     yield f"{name!r} is named; expected one of protocols.{near}"
 
     @property
-    def baseline(self) -> str:
+    def reference_protocol(self) -> str:
         """Return the protocol that the others are compared with, the first one."""
         return next(iter(self.protocols))
 
@@ -142,12 +142,12 @@ class GridFile(Section):
         return ", those after training clipped by the direct ones"
 
     @property
-    def names(self) -> dict[str, str]:
+    def protocol_names(self) -> dict[str, str]:
         """Return the name of each protocol in tables and figures."""
         return {key: protocol.name for key, protocol in self.protocols.items()}
 
     @property
-    def drawn(self) -> list[str]:
+    def plotted_protocols(self) -> list[str]:
         """List the protocols that figures show."""
         return [key for key, protocol in self.protocols.items() if protocol.in_figures]
 

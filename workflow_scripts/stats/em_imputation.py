@@ -39,7 +39,7 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             sample = np.random.default_rng(_SEED).permutation(standard)[:_MAX_ROWS]
         error_scale = _compute_error_scale(sample)
         mean, covariance = _fit_normal(sample)
-        expected[:, varying], _, inverses = _condition(standard, mean, covariance)
+        expected[:, varying], _, inverses = _condition_rows(standard, mean, covariance)
         explained = np.einsum("ta,mab,bt->mt", covariance, inverses, covariance, optimize=True)
         stderr[:, varying] = error_scale * np.sqrt((np.diag(covariance) - explained).clip(min=0))
     return (
@@ -48,7 +48,7 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _condition(
+def _condition_rows(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fill the gaps of each row by its conditional expectation, given the normal distribution.
@@ -70,7 +70,7 @@ def _fit_normal(standard: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = np.nansum(standard, axis=0) / (~np.isnan(standard)).sum(axis=0).clip(min=1)
     covariance = (np.eye(standard.shape[1]) + 1) / 2
     for _ in range(_MAX_ROUNDS):
-        filled, _, inverses = _condition(standard, mean, covariance)
+        filled, _, inverses = _condition_rows(standard, mean, covariance)
         residual = len(standard) * covariance - covariance @ inverses.sum(axis=0) @ covariance
         mean = filled.mean(axis=0)
         previous = covariance
@@ -113,7 +113,7 @@ def _compute_error_ratios(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 ) -> np.ndarray:
     """Predict each known cell from the others of its row, and compute |error| / standard deviation."""
-    _, weights, inverses = _condition(standard, mean, covariance)
+    _, weights, inverses = _condition_rows(standard, mean, covariance)
     observed = ~np.isnan(standard)
     precision = np.diagonal(inverses, axis1=1, axis2=2)[observed]
     return np.abs(weights[observed]) / np.sqrt(precision)

@@ -15,7 +15,7 @@ class ItemErrors:
 
     `shared` has the loadings of the models on the factors (columns) that affect several of them, `independent` the
     standard deviation of the rest of each model's error; both are NaN where the error is unknown. The covariance of
-    two models is the product of their rows of `shared`.
+    two models is the scalar product of their rows of `shared`.
     """
 
     shared: np.ndarray

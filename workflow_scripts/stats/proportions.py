@@ -46,7 +46,7 @@ def compute_score_interval(
     value: Any, stderr: Any, n: Any, lowest: Any = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the 95% interval of a score: Wilson's if n and the range are known, else ± z standard errors."""
-    value, stderr, n, lowest = _to_floats(value, stderr, n, lowest)
+    value, stderr, n, lowest = _convert_to_floats(value, stderr, n, lowest)
     is_fraction = (n >= 1) & (value >= lowest) & (value <= 1)
     low, high = compute_wilson_interval(value, n, lowest)
     half_width = CRITICAL_Z * stderr
@@ -65,7 +65,7 @@ def compute_baseline_z(
     the ratio of `stderr`, the measured error of the score, to its usual error if that is above 1, for example because
     of unequal weights of a task's parts. If n or the metric's range is unknown, `stderr` is used; NaN without it.
     """
-    value, stderr, baseline, n, lowest = _to_floats(value, stderr, baseline, n, lowest)
+    value, stderr, baseline, n, lowest = _convert_to_floats(value, stderr, baseline, n, lowest)
     with np.errstate(divide="ignore", invalid="ignore"):
         item = (1 - lowest) / n
         at_baseline = _compute_stderr(np.clip(baseline, lowest + item, 1 - item), n, lowest)
@@ -97,6 +97,6 @@ def compute_mcc_step(value: float, positive: int, negative: int) -> float:
     return float(max(steps))
 
 
-def _to_floats(*numbers: Any) -> list[np.ndarray]:
+def _convert_to_floats(*numbers: Any) -> list[np.ndarray]:
     """Convert to arrays of floats, with NaN for missing values."""
     return [np.asarray(number, float) for number in numbers]

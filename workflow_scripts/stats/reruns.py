@@ -79,6 +79,7 @@ def subtract_task_lines(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.D
     from scipy.stats import theilslopes  # slow to import, used only here
 
     def subtract_line(column: pd.Series) -> pd.Series:
+        """Subtract the line of one task, or nothing if it has too few differences."""
         values = column.dropna()
         if len(values) < _MIN_DIFFERENCES:
             return column

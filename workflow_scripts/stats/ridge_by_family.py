@@ -33,7 +33,7 @@ class RidgeFit(NamedTuple):
         design = _add_constant(models)
         predicted = design @ self.weights
         leverage = (design @ self.inverse * design).sum(axis=1)
-        size = _model_error_size(self.slope, np.minimum(predicted, self.top), leverage)
+        size = _compute_error_size(self.slope, np.minimum(predicted, self.top), leverage)
         return predicted, NORMAL_HALF_WIDTH * self.scale * size
 
 
@@ -72,7 +72,7 @@ def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> R
     centred = predicted - predicted.mean()
     logs = np.log(sizes) - np.log1p(leverage) / 2
     slope = min(float(centred @ logs / max(centred @ centred, 1e-12)), 0.0)
-    squares = (error / _model_error_size(slope, predicted, leverage)) ** 2
+    squares = (error / _compute_error_size(slope, predicted, leverage)) ** 2
     small = [rows for rows in members if len(rows) < MIN_FAMILY_MODELS]
     groups = [rows for rows in members if len(rows) >= MIN_FAMILY_MODELS]
     if small:
@@ -99,7 +99,7 @@ def predict_held_out(
     return predicted
 
 
-def _model_error_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+def _compute_error_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     return np.exp(slope * predicted) * np.sqrt(1 + leverage)
 
 

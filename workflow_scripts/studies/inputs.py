@@ -9,7 +9,7 @@ from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.grid.requests import find_explained_task
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
-from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
+from workflow_scripts.settings.prompts.spec import DATASETS as QUESTION_DATASETS
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.studies.records import list_records
 
@@ -25,7 +25,7 @@ class Inputs:
     def __init__(self, settings: Settings):
         self._settings = settings
         self.records = list_records(settings)
-        # By their names in paths: chunked checkpoints before training, all trained ones, all measured ones.
+        # By their names in paths: chunked checkpoints as in the config, trained ones, and all measured ones.
         self.chunked = {
             CheckpointId.parse(name).path_name: row
             for name, row in settings.get_chunked_checkpoints().items()
@@ -104,7 +104,7 @@ class Inputs:
         datasets = [
             *(settings.tasks[task].dataset for task in tasks),
             *(MEASURED_TEXTS.values() if measures_perplexity else []),
-            *([QUESTIONS["mmlu"]] if timed else []),
+            *([QUESTION_DATASETS["mmlu"]] if timed else []),
             *([MMLU_DATASET] if "mmlu" in self.records else []),
             *(recipe.dataset for recipe in recipes if recipe.dataset),
             *(name for run in settings.prompt_runs.values() for name in run.datasets),

@@ -9,7 +9,8 @@ from workflow_scripts.settings.job_batches import list_cell_records
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.settings import Settings
 
-TIMED = ("latency",)  # times are not reproducible, so results/scores.parquet does not include them
+# The studies that results/scores.parquet leaves out, as times differ between runs.
+UNMERGED = ("latency",)
 
 
 def list_records(settings: Settings) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from tests.unit.stories import make_story_numbers
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.report import read_content, write_page, write_paper
 from workflow_scripts.render.tables import read_markdown, write_table
-from workflow_scripts.render.web.policy import digest
+from workflow_scripts.render.web.policy import hash_source
 
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
 PIXEL = base64.b64decode(
@@ -73,7 +73,8 @@ def test_page_is_self_contained(tmp_path):
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.S)
     policy = html.unescape(policy)
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
-    assert f"script-src {digest(script)};" in policy and f"style-src {digest(style)};" in policy
+    assert f"script-src {hash_source(script)};" in policy
+    assert f"style-src {hash_source(style)};" in policy
     assert text.count("<script") == 1 and "{{ 7 }}" in text, "what others wrote is escaped"
 
 

@@ -42,7 +42,7 @@ def test_read_grid_files(write):
     write()
     grids = read_grid_files(TASKS)
     assert list(grids) == ["a_paper", "own", "published", "test_task"]
-    assert grids["a_paper"].baseline == "before"
+    assert grids["a_paper"].reference_protocol == "before"
     assert grids["a_paper"].categories_by_task == {"rte": "Ours", "riddles": "Theirs"}
     files = list_grid_files(grids["published"])
     assert all(Path(path).is_file() for path in [*files.pop("scores"), *files.values()])

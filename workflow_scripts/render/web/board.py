@@ -104,6 +104,7 @@ def _read_text(name: str) -> str:
 
 
 def _describe_tab(tab: Tab) -> dict[str, Any]:
+    """Return the fields of a tab as leaderboard.js reads them: Tabulator's columns, and percentages in the rows."""
     fields = {field for row in tab.rows for field in row}
     percents = set()
     definitions = []

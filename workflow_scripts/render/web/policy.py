@@ -11,8 +11,8 @@ def build_policy(
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {' '.join(map(digest, scripts))}",
-            f"style-src {' '.join(map(digest, styles))}",
+            f"script-src {' '.join(map(hash_source, scripts))}",
+            f"style-src {' '.join(map(hash_source, styles))}",
             *(["img-src data:"] if pictures else []),
             "base-uri 'none'",
             "form-action 'none'",
@@ -22,6 +22,6 @@ def build_policy(
     )
 
 
-def digest(text: str) -> str:
+def hash_source(text: str) -> str:
     """Return the source expression that allows a script or style with exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
@@ -42,4 +42,7 @@ def get_mmlu_numbers(table: pd.DataFrame) -> Values:
     return values
 
 
-NUMBERS: Numbers = {"chunking_quality": get_quality_numbers, "mmlu_by_subject": get_mmlu_numbers}
+NUMBER_FUNCTIONS: NumberFunctions = {
+    "chunking_quality": get_quality_numbers,
+    "mmlu_by_subject": get_mmlu_numbers,
+}

@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.thresholds import ALPHA, MIN_CLEAR_Z
 from workflow_scripts.studies.ranking import grid_tables
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
@@ -48,7 +48,7 @@ def _describe_panel(table: pd.DataFrame) -> Values:
     return {"harmony.places": "; ".join(template.format(**row) for row in models) or None}
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "harmony_scores": _describe_scores,
     "harmony_agreement": partial(summarize_agreement, study="harmony"),
     "harmony_agreement_by_size": partial(summarize_sizes, study="harmony"),

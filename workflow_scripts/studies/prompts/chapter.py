@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.thresholds import MIN_CLEAR_Z
 from workflow_scripts.stats.proportions import compute_baseline_z
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
+    """Compute the range of accuracies over models and runs, and how many exceed the baseline."""
     table = table[table["n"].notna()]  # without failed runs
     if table.empty:
         return {}
@@ -28,6 +29,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     }
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "prompt_runs": _compute_numbers,
 }

@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import summarize_components
@@ -40,7 +40,7 @@ def _describe_price(table: pd.DataFrame) -> Values:
     return name_numbers(table, "published", ["way", "budget"], ["tau"])
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "published_agreement": partial(summarize_agreement, study="published"),
     "published_agreement_by_size": partial(summarize_sizes, study="published"),
     "published_components": partial(summarize_components, study="published"),

@@ -75,7 +75,7 @@ def compute_agreement(
     The second table has one row per protocol, measure and pair of categories. `draws` is the number of bootstrap
     samples.
     """
-    direct = grids.get(settings.baseline)
+    direct = grids.get(settings.reference_protocol)
     rows = []
     categories = []
     for protocol, grid in grids.items():
@@ -184,7 +184,7 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
     tasks.sort(key=lambda task: order.index(settings.task_categories[task]))
     categories = [settings.task_categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
-    titles = dict(settings.names)
+    titles = dict(settings.protocol_names)
     for row in (
         table[table["statistic"] == grid_tables.MEAN].dropna(subset="families_low").itertuples()
     ):
@@ -207,7 +207,7 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
         for name in settings.categories or CATEGORIES
         if name in {*rows["first"], *rows["second"]}
     }
-    matrices = plots.pivot_pairs(rows, settings.names, settings, names)
+    matrices = plots.pivot_pairs(rows, settings.protocol_names, settings, names)
     plots.plot_heat_maps(matrices, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 

@@ -70,7 +70,7 @@ def group_models(grid: Grid) -> list[Group]:
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
     """Compute one row per protocol and group of models: all, and each size band."""
-    direct = grids.get(settings.baseline)
+    direct = grids.get(settings.reference_protocol)
     rows = []
     for grid in grids.values():
         for group in group_models(grid):

@@ -101,7 +101,7 @@ def build_table(
     means = average_seeds(scores)
     protocols = settings.protocols
     # A file may contain only scores of texts.
-    present = {*requested, *means["protocol"]} or {settings.baseline}
+    present = {*requested, *means["protocol"]} or {settings.reference_protocol}
     tables: list[pd.DataFrame] = []
     for key in protocols:
         if key in present:
@@ -215,7 +215,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     if released:
         releases = read_releases(*map(pd.read_csv, released))
     elif release and grid_settings.release:
-        protocols = grid_settings.baseline, grid_settings.release.protocol
+        protocols = grid_settings.reference_protocol, grid_settings.release.protocol
         releases = read_releases(pd.read_csv(release), tidy, *protocols)
     table = build_table(
         tidy,

@@ -109,8 +109,8 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     table = table.dropna(subset=["share"])
     styles = plots.assign_styles(plots.list_protocols(table, settings))
     groups = list(table["group"].unique())
-    empty = "No component has a share of the variance."
-    with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
+    placeholder = "No component has a share of the variance."
+    with plots.draw_panels(files, groups, 4.5, 3.6, placeholder) as (fig, (axes,)):
         for axis, group in zip(axes, groups, strict=False):
             for index, (protocol, (colour, marker)) in enumerate(styles.items()):
                 is_shown = (table["group"] == group) & (table["protocol"] == protocol)
@@ -122,7 +122,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
                     yerr=plots.compute_error_bars(*(percents[name] for name in percents)),
                     fmt=marker,
                     color=colour,
-                    label=settings.names[protocol],
+                    label=settings.protocol_names[protocol],
                 )
             axis.set_xticks(range(MAX_SHOWN_COMPONENTS), list_component_names(MAX_SHOWN_COMPONENTS))
             count = table.loc[table["group"] == group, "models"].max()

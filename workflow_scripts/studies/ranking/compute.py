@@ -52,8 +52,8 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     table = table.dropna(subset=list(_X_LABELS), how="all").fillna({"family": "other"})
     protocols = plots.list_protocols(table, settings)
     styles = plots.assign_styles(sorted(set(table["family"])))
-    empty = "No model of known size is ranked under a protocol."
-    with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
+    placeholder = "No model of known size is ranked under a protocol."
+    with plots.draw_panels(files, protocols, 3.9, 7.4, placeholder, nrows=2) as (fig, axes):
         for row, (column, label) in zip(axes, _X_LABELS.items(), strict=True):
             row[0].set_ylabel("PC1 (of each protocol's own scores)")
             for axis, protocol in zip(row, protocols, strict=False):
@@ -65,7 +65,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                     axis.plot(*points, color=colour, markerfacecolor=face)
                 set_log_axis(axis, plots.format_size if column == "parameters" else None)
                 axis.set_xlabel(label)
-                title = f"{settings.names[protocol]}, {len(rows)} models"
+                title = f"{settings.protocol_names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
                 draw_grid_lines(axis, "both", color="0.92")
         if protocols:

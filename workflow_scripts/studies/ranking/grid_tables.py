@@ -73,7 +73,7 @@ def write_grid_table(
     """
     rows = table if rows is None else rows
     if "protocol" in rows:
-        rows = rows.assign(protocol=rows["protocol"].map(settings.names))
+        rows = rows.assign(protocol=rows["protocol"].map(settings.protocol_names))
     note += RUN_NOTE * settings.run
     if not settings.run:
         title = f"{settings.title}: {title[0].lower()}{title[1:]}"

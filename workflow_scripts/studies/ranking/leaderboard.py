@@ -50,6 +50,7 @@ def compute_pc1(grid: Grid) -> pd.Series:
 
 
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
+    """Compute one row per model of a protocol, with its rank, what is missing, and its scores on `tasks`."""
     pc1 = compute_pc1(grid)
     completed = grid.completed
     measured = grid.measured
@@ -105,11 +106,11 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     plots.plot_ranks(
         {"": table[table["protocol"].isin(protocols)]} if protocols else {},
         "protocol",
-        {protocol: settings.names[protocol] for protocol in protocols},
+        {protocol: settings.protocol_names[protocol] for protocol in protocols},
         ("rank", "rank_low", "rank_high"),
         files,
         width=1.6 + 2.6 * len(protocols),
-        empty="Fewer than two models are ranked under a protocol.",
+        placeholder="Fewer than two models are ranked under a protocol.",
         columns=4,
     )
 

@@ -27,22 +27,30 @@ _COLOURS = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "edgecolors": "white", "linew
 
 @contextmanager
 def draw_panels(
-    files: Sequence[Path], panels: Sequence, width: float, height: float, empty: str, **grid: Any
+    files: Sequence[Path],
+    panels: Sequence,
+    width: float,
+    height: float,
+    placeholder: str,
+    **subplots: Any,
 ) -> Iterator[tuple]:
-    """Yield a figure with a column of axes per panel, or with the sentence `empty` if there are no panels."""
-    grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
-    with open_figure(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
+    """Yield a figure with a column of axes per panel, each of this width, and save it (`open_figure`).
+
+    Without panels, the figure has the sentence `placeholder`.
+    """
+    subplots = {"ncols": max(len(panels), 1), "squeeze": False} | subplots
+    with open_figure(files, 1.6 + width * subplots["ncols"], height, **subplots) as (fig, axes):
         if not panels:
             for axis in axes.flat:
                 axis.set_axis_off()
-            draw_placeholder(axes[0, 0], empty)
+            draw_placeholder(axes[0, 0], placeholder)
         yield fig, axes
 
 
 def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """List the table's protocols that figures show, in the grid's order."""
     present = set(table["protocol"])
-    return [protocol for protocol in grid.drawn if protocol in present]
+    return [protocol for protocol in grid.plotted_protocols if protocol in present]
 
 
 def format_size(parameters: float) -> str:
@@ -118,9 +126,11 @@ def plot_heat_maps(
     count = len(next(iter(maps.values()), ()))
     has_small_cells = count > 12
     side = max((0.27 if has_small_cells else 0.72) * count, 2.2)
-    empty = "No two tasks have two models in common whose scores differ."
-    grid = {"sharey": True, "layout": "compressed"}
-    with draw_panels(files, list(maps), side + 0.3, side + 2.6, empty, **grid) as (fig, (axes,)):
+    placeholder = "No two tasks have two models in common whose scores differ."
+    subplots = {"sharey": True, "layout": "compressed"}
+    width = side + 0.3
+    height = side + 2.6
+    with draw_panels(files, list(maps), width, height, placeholder, **subplots) as (fig, (axes,)):
         for axis, (title, values) in zip(axes, maps.items(), strict=False):
             mesh = axis.pcolormesh(values.to_numpy(), **_COLOURS)
             style = {"ha": "center", "va": "center", "fontsize": 5.5 if has_small_cells else 7.5}
@@ -155,16 +165,16 @@ def plot_ranks(
     files: Sequence[Path],
     *,
     width: float,
-    empty: str,
+    placeholder: str,
     columns: int,
 ) -> None:
     """Plot ranks with a panel for each title (`draw_ranks`), and families in a legend of at most `columns` columns.
 
-    `width` is the width of a panel in inches, `empty` the sentence in a figure without panels.
+    `width` is the width of a panel in inches, `placeholder` the sentence in a figure without panels.
     """
     table = pd.concat([pd.DataFrame(columns=["label"]), *panels.values()])
     height = 1.6 + 0.17 * min(max(table["label"].nunique(), 8), MAX_LABELLED_MODELS)
-    with draw_panels(files, list(panels), width, height, empty) as (fig, (axes,)):
+    with draw_panels(files, list(panels), width, height, placeholder) as (fig, (axes,)):
         if not panels:
             return
         table = name_models(table)

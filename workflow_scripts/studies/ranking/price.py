@@ -135,7 +135,7 @@ def main(
     assert grid_settings.release is not None, "the rule is for grids that have one"
     trained_grid = grids[grid_settings.release.protocol]
     trained = trained_grid.scores
-    direct = grids[grid_settings.baseline].scores
+    direct = grids[grid_settings.reference_protocol].scores
     second = read_wide_scores(release)
     labels = trained.dropna().index.intersection(second.index)
     tasks = [task for task in trained if task in second and task in training_tokens]

@@ -53,7 +53,7 @@ def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any])
     grids = read_grids(grid)
     assert grid_settings.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.baseline].scores
+    direct = grids[grid_settings.reference_protocol].scores
     releases = compare_releases(first, read_wide_scores(release), direct)
     shown = {
         "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),

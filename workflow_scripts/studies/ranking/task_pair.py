@@ -35,7 +35,7 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
 
     `pair` has the names of the tasks; if it is empty, they are the first two that have scores.
     """
-    grids = {key: grid for key, grid in grids.items() if key in settings.drawn}
+    grids = {key: grid for key, grid in grids.items() if key in settings.plotted_protocols}
     # In the order of the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
@@ -62,7 +62,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
     protocols = plots.list_protocols(table, settings) if table["label"].nunique() > 1 else []
     note = "(ranks as alike as the standard errors allow)"
     panels = {
-        f"{settings.names[protocol]}\n{note}": table[table["protocol"] == protocol]
+        f"{settings.protocol_names[protocol]}\n{note}": table[table["protocol"] == protocol]
         for protocol in protocols
     }
     plots.plot_ranks(
@@ -72,7 +72,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
         ("rank", "best", "worst"),
         files,
         width=5.4,
-        empty="Fewer than two models have scores on both tasks.",
+        placeholder="Fewer than two models have scores on both tasks.",
         columns=8,
     )
 

@@ -30,7 +30,8 @@ _AGREEMENT_NOTE = (
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read one row per text, model label and protocol shown in figures."""
     scores = read_score_files(paths, settings)
-    bits = scores[(scores["metric"] == BITS_PER_BYTE) & scores["protocol"].isin(settings.drawn)]
+    is_plotted = scores["protocol"].isin(settings.plotted_protocols)
+    bits = scores[(scores["metric"] == BITS_PER_BYTE) & is_plotted]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
 
@@ -40,14 +41,15 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
     wide = bits.pivot(index="label", columns=["protocol", "task"], values="value")
     return {
         protocol: wide[protocol][list(settings.texts or wide[protocol])].dropna(how="all")
-        for protocol in settings.drawn
+        for protocol in settings.plotted_protocols
         if protocol in wide
     }
 
 
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, with a column per protocol, sorted by the last protocol."""
-    protocols = [key for key in settings.protocols if key in {settings.baseline, *bits["protocol"]}]
+    present = {settings.reference_protocol, *bits["protocol"]}
+    protocols = [key for key in settings.protocols if key in present]
     cells = bits.pivot(index=["task", "label"], columns="protocol", values="value")
     table = bits.groupby(["task", "label"])[["n"]].max().join(cells.reindex(columns=protocols))
     table = table.rename_axis(["text", "model"]).reset_index()
@@ -77,9 +79,10 @@ def compare_texts(
     """
     panels = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
     trained = [key for key, protocol in settings.protocols.items() if protocol.after_training]
-    if settings.baseline in bits and trained:
-        untrained_bits = bits[settings.baseline]
-        kinds = grids[settings.baseline].models["kind"].reindex(untrained_bits.index)
+    untrained = settings.reference_protocol
+    if untrained in bits and trained:
+        untrained_bits = bits[untrained]
+        kinds = grids[untrained].models["kind"].reindex(untrained_bits.index)
         for kind in settings.kinds:
             panels[kind] = untrained_bits[kinds == kind], grids[trained[0]].measured
     tables = [_compare_panel(*panel).assign(panel=name) for name, panel in panels.items()]
@@ -121,7 +124,11 @@ def main(
     shown: dict[str, Any] = {
         "Text": table["text"].replace(grid_settings.texts),
         "Model": "{model}",
-        **{name: f"{{{key}:.3f}}" for key, name in grid_settings.names.items() if key in table},
+        **{
+            name: f"{{{key}:.3f}}"
+            for key, name in grid_settings.protocol_names.items()
+            if key in table
+        },
     }
     if table["n"].notna().any():
         shown["n"] = "{n:.0f}"

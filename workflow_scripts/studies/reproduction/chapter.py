@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 from workflow_scripts.render.verdict import (
     AGREES,
     COMPARABLE_VERDICTS,
@@ -15,6 +15,7 @@ from workflow_scripts.render.verdict import (
 
 
 def _count_verdicts(table: pd.DataFrame) -> Values:
+    """Count the numbers by verdict, and the reasons why some are not comparable."""
     counts = table["verdict"].value_counts()
     reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
     return {
@@ -32,4 +33,4 @@ def _count_verdicts(table: pd.DataFrame) -> Values:
     }
 
 
-NUMBERS: Numbers = {"reproduction": _count_verdicts}
+NUMBER_FUNCTIONS: NumberFunctions = {"reproduction": _count_verdicts}

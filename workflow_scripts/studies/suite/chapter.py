@@ -2,10 +2,11 @@
 
 import pandas as pd
 
-from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.numbers import NumberFunctions, Values
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
+    """Name the first and the second model; `suite.lead` is their gap in standard errors."""
     values: Values = {
         "suite.rows": len(table),
         "suite.ranked": table["average"].count(),
@@ -20,6 +21,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     return values
 
 
-NUMBERS: Numbers = {
+NUMBER_FUNCTIONS: NumberFunctions = {
     "suite_leaderboard": _compute_numbers,
 }

@@ -100,6 +100,7 @@ def _compute_gap_stderr(
 
 
 def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
+    """Return the displayed columns, with a column for each task."""
     scores = {"Average": "average", "Behind the first": "behind"}
     for task in tasks:
         scores[f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)"] = task["task"]

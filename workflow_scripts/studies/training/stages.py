@@ -85,8 +85,8 @@ def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> Non
     ids = [CheckpointId.parse(record.trained.id) for record in records]
     colours = pick_model_colours(str(replace(id, stages=())) for id in ids)
     stages = [id.stages[-1].partition(".")[0] for id in ids]
-    grid = {"ncols": len(set(stages)), "squeeze": False}
-    with open_figure(files, 3.4 * len(set(stages)) + 0.4, 3.4, **grid) as (fig, axes):
+    subplots = {"ncols": len(set(stages)), "squeeze": False}
+    with open_figure(files, 3.4 * len(set(stages)) + 0.4, 3.4, **subplots) as (fig, axes):
         panels = dict(zip(dict.fromkeys(stages), axes[0], strict=True))
         for stage, id, record in zip(stages, ids, records, strict=True):
             name = str(replace(id, stages=()))

@@ -9,7 +9,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.chunking import latency, perplexity, quality
-from workflow_scripts.studies.chunking.chapter import NUMBERS
+from workflow_scripts.studies.chunking.chapter import NUMBER_FUNCTIONS
 
 TEXTS = ["magpie (easy)", "wikitext"]
 MODEL = "org/name"
@@ -172,7 +172,7 @@ def test_stage_quality(tmp_path, run):
     assert list(table["ratio"]) == [1, 4, 1.5, 1.2, 3, 2]
     assert list(table["agreement"]) == [1, 0.25, 0.75, 1, 0.75, 0.5]
     assert table["speedup"].tolist() == pytest.approx([1, 3, 3, 3, 2, 2])
-    values = NUMBERS["chunking_quality"](table)
+    values = NUMBER_FUNCTIONS["chunking_quality"](table)
     assert values["chunking.best"] == f"{CHUNKED}+cpt+sft"
     assert (values["chunking.before_wikitext"], values["chunking.whole_wikitext"]) == (40, 10)
     assert values["chunking.best_speedup"] == pytest.approx(3)

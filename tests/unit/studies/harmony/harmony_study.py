@@ -34,7 +34,7 @@ CONFIG = load({"harmony": {"models": []}})
 MODEL_ROWS, TASK_ROWS = list_model_rows(CONFIG), list_shown_tasks(CONFIG)
 MODEL_TABLE = pd.DataFrame(MODEL_ROWS).set_index("model")
 SETTINGS = GridSettings.model_validate(read_grid_settings(CONFIG, CONFIG.grids["own"]))
-METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.names
+METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.protocol_names
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",

@@ -21,7 +21,7 @@ from workflow_scripts.paper.report import PACKAGE
 from workflow_scripts.render.prose import render_prose
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.harmony.board import make_harmony_tab
-from workflow_scripts.studies.harmony.chapter import NUMBERS
+from workflow_scripts.studies.harmony.chapter import NUMBER_FUNCTIONS
 from workflow_scripts.studies.ranking import build_grid, scores
 from workflow_scripts.studies.ranking.grid_tables import DIRECT, FEW_SHOT, OVERALL, TRAINED
 
@@ -87,7 +87,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
     tab = make_harmony_tab(tmp_path / "leaderboard.csv", TASK_ROWS, PROTOCOLS)
     assert [row["note"] for row in tab.rows] == ["no scores"] * 4
     values = {}
-    for table, compute in NUMBERS.items():
+    for table, compute in NUMBER_FUNCTIONS.items():
         path = tmp_path / f"{table.removeprefix('harmony_')}.csv"
         if path.exists():
             values |= compute(read_table(path))

@@ -11,7 +11,7 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.prompts import runs
-from workflow_scripts.studies.prompts.chapter import NUMBERS
+from workflow_scripts.studies.prompts.chapter import NUMBER_FUNCTIONS
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 CHECKPOINTS = {MODEL: True, CHUNKED: False}
@@ -109,5 +109,5 @@ def test_failed_run_empties_its_row(make_tables):
         axis=None
     )
     assert table.drop(index=failed_runs)["micro"].notna().all()
-    values = NUMBERS["prompt_runs"](table.reset_index())
+    values = NUMBER_FUNCTIONS["prompt_runs"](table.reset_index())
     assert values["prompts.lowest_run"] == "run9"

@@ -10,7 +10,7 @@ from tests.records import collect
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.studies.suite.board import make_suite_tab
-from workflow_scripts.studies.suite.chapter import NUMBERS
+from workflow_scripts.studies.suite.chapter import NUMBER_FUNCTIONS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
@@ -56,7 +56,7 @@ def test_leaderboard(table):
     assert table["behind_stderr"][:3].tolist() == pytest.approx([np.nan, *stderrs], nan_ok=True)
     assert table["flag"].notna().tolist() == [True, True, True, False]
     assert pd.isna(table["truth"][3]) and table["sst2"][3] == 1.0
-    values = NUMBERS["suite_leaderboard"](table)
+    values = NUMBER_FUNCTIONS["suite_leaderboard"](table)
     assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (4, 3, 3)
 
 
