@@ -11,7 +11,7 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.core.files import hash_file, hash_text, open_atomic_dir
 from workflow_scripts.miniature.catalogue import TABLES
-from workflow_scripts.miniature.store import LICENCE, seal_repository
+from workflow_scripts.miniature.store import LICENCE, write_card_and_manifest
 from workflow_scripts.miniature.world import get_rng
 
 Row = dict[str, Any]
@@ -105,7 +105,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
             ]
             cards.append(card)
         header = {"license": LICENCE, "configs": cards}
-        seal_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
+        write_card_and_manifest(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
 
 
 def _build_feature(spec: Any) -> Any:

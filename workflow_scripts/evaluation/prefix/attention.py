@@ -65,6 +65,7 @@ class TrieAttention:
         return calls
 
     def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
+        """Return the mask of each call, repeated for the `groups` query heads that share a key head."""
         options = (window, groups, dtype)
         if options not in self._masks:
             self._masks[options] = [self._build_mask(rows, *options) for rows, _ in self._calls]
