@@ -52,6 +52,7 @@ class TrieAttention:
         """Return the cache entries that the row's tokens from `start` to `end` see, including themselves."""
         row_start = len(self._nodes) - self._row_length
         cached = self._nodes[: row_start + end]
+        # The ancestors of the first token end after it, and so do the first token and the later ones.
         return np.flatnonzero(self._trie.ends[cached] > cached[row_start + start])
 
     @cached_property

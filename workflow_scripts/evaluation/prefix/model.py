@@ -91,7 +91,7 @@ class CausalModel:
             run = PackedRun(self, trie, len(trie))
             last = trie.last_nodes
             logits = [
-                run.run(start, end, last[(start <= last) & (last < end)])
+                run.run_block(start, end, last[(start <= last) & (last < end)])
                 for start, end in ((0, _PROBE_BLOCK), (_PROBE_BLOCK, len(trie)))
             ]
         except _DEVICE_ERRORS:
