@@ -70,13 +70,13 @@ def draw_splits(
 
 
 def shuffle_choices(
-    rng: Random, right: str, pool: Sequence[str], count: int
+    rng: Random, correct: str, pool: Sequence[str], count: int
 ) -> tuple[list[str], int]:
     """Sample `count` choices in random order with one correct choice; return them and its index."""
-    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != right], count - 1)
-    choices = [right, *wrong]
+    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != correct], count - 1)
+    choices = [correct, *wrong]
     rng.shuffle(choices)
-    return choices, choices.index(right)
+    return choices, choices.index(correct)
 
 
 def write_repository(hub: Path, name: str, configs: Repository) -> None:

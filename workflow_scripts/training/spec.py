@@ -44,7 +44,7 @@ class TrainingSpec:
 
     @property
     def evaluates(self) -> bool:
-        """Whether the model is evaluated during training: on held-out samples, by `score`, or both."""
+        """Return whether the model is evaluated during training: on held-out samples, by `score`, or both."""
         return bool(self.held_out) or self.score is not None
 
     @property
