@@ -26,4 +26,4 @@ rule build_world:
         # time and by the path of the repository.
         facts=[hash_file(catalogue.SHIPPED / name / catalogue.FACTS) for name in catalogue.MODELS],
     script:
-        "../workflow_scripts/miniature/build.py"
+        "../workflow_scripts/miniature/build_world.py"

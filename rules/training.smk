@@ -23,7 +23,7 @@ rule tokenise_samples:
         version="tokenise_samples 3",
         request=lambda wildcards: build_samples_request(SETTINGS, wildcards.recipe).to_params(),
     script:
-        "../workflow_scripts/training/data.py"
+        "../workflow_scripts/training/tokenise_samples.py"
 
 
 rule train_checkpoint:

@@ -10,7 +10,7 @@ from tests.unit.hub.conftest import hub  # noqa: F401
 from workflow_scripts.core.clean_text import clean_line
 from workflow_scripts.hub import metadata
 from workflow_scripts.hub.submission import SubmissionRules, check_submissions
-from workflow_scripts.miniature.shipped import place
+from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.studies.suite import requests, submit
 
@@ -21,7 +21,7 @@ RULES = SubmissionRules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
 def checked(hub, tmp_path, monkeypatch):  # noqa: F811
     """Return the words of each expected refusal, and the checked entries."""
     monkeypatch.chdir(tmp_path)
-    place(tmp_path / "world", "Pythia-0.1M")
+    copy_model(tmp_path / "world", "Pythia-0.1M")
     model = tmp_path / "world/models/miniature/Pythia-0.1M"
     files = {
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"

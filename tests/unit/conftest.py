@@ -10,7 +10,7 @@ def world(tmp_path_factory):
     # Imported here, because other tests need not wait for these imports.
     import torch
 
-    from workflow_scripts.miniature.build import build_world
+    from workflow_scripts.miniature.build_world import build_world
 
     torch.set_num_threads(1)  # as in a job: other numbers of threads round sums differently
     folder = tmp_path_factory.mktemp("hub")

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 from tests.unit.hub.fake_hub import FakeHub
 from tests.workflow.snakemake import ROOT
 from workflow_scripts.hub.manifest import MANIFEST
-from workflow_scripts.miniature.build import build_world
+from workflow_scripts.miniature.build_world import build_world
 from workflow_scripts.miniature.shipped import copy_model
 from workflow_scripts.settings.tables import ModelRow, read_table
 

@@ -60,7 +60,7 @@ def average_baselines(baselines: list[Baseline], weights: np.ndarray) -> Baselin
 
 def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
     choices = [task.doc_to_choice(doc) for doc in docs]
-    # scores[i][j]: the metrics of item i when the model is certain of choice j.
+    # scores[i][j]: the metrics of item i if the model chooses choice j.
     scores = [
         [
             task.process_results(
@@ -81,19 +81,15 @@ def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[s
     for metric in scores[0][0]:
         aggregate = task.aggregation()[metric]
         is_mean = getattr(aggregate, "__name__", "") == "mean"
-        # An item without the fixed answer among its choices scores 0, which only a mean can include.
-        constants = {
-            text: float(
-                aggregate(
-                    [
-                        row[texts.index(text)][metric] if text in texts else 0.0
-                        for row, texts in zip(scores, choices, strict=True)
-                    ]
-                )
-            )
-            for text in candidates
-            if is_mean or all(text in texts for texts in choices)
-        }
+        constants = {}
+        for text in candidates:
+            # An item without the fixed answer among its choices scores 0, which only a mean can include.
+            if is_mean or all(text in texts for texts in choices):
+                values = [
+                    row[texts.index(text)][metric] if text in texts else 0.0
+                    for row, texts in zip(scores, choices, strict=True)
+                ]
+                constants[text] = float(aggregate(values))
         if is_mean:
             chances = [np.mean([score[metric] for score in row]) for row in scores]
         else:

@@ -59,9 +59,9 @@ def build_verify_request(settings: Settings) -> VerifyRequest:
 
 
 def build_perplexity_request(settings: Settings, model: str | None = None) -> PerplexityRequest:
-    """Build the request of a model in its plans, or, without `model`, of a checkpoint, whose id has its plan.
+    """Build the request to measure `model`, by its hub name or its name in paths, under the configured plans.
 
-    A model is named as in paths or as on the hub.
+    Without `model`, build the request to measure one checkpoint, whose id already names its plan.
     """
     compute, measures = settings.compute, settings.chunking.measures
     attention = compute.choose_chunked_attention(compute.dtype)

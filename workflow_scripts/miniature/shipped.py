@@ -27,7 +27,7 @@ from workflow_scripts.miniature.catalogue import (
     TOKENIZER,
     WEIGHTS,
 )
-from workflow_scripts.miniature.store import LICENCE, seal_repository
+from workflow_scripts.miniature.store import LICENCE, write_card_and_manifest
 from workflow_scripts.miniature.tokenizer import SPECS, load_tokenizer
 
 _ABOUT = """\
@@ -70,7 +70,7 @@ def copy_model(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
         tokenizer.save_pretrained(folder)
         facts = (source / FACTS).read_text(encoding="utf-8")
         text = _ABOUT.format(architecture=architecture, parameters=parameters, facts=facts)
-        seal_repository(
+        write_card_and_manifest(
             folder,
             f"{ORGANISATION}/{name}",
             text,

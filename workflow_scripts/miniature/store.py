@@ -10,7 +10,7 @@ from workflow_scripts.hub.manifest import write_manifest
 LICENCE = "apache-2.0"
 
 
-def seal_repository(
+def write_card_and_manifest(
     folder: Path, repository: str, text: str, header: dict[str, Any], **facts: Any
 ) -> None:
     """Write the card of a folder, with `header` as its metadata, and then the manifest, after all other files."""

@@ -11,7 +11,7 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.core.files import hash_file, hash_text, open_atomic_dir
 from workflow_scripts.miniature.catalogue import TABLES
-from workflow_scripts.miniature.store import LICENCE, seal_repository
+from workflow_scripts.miniature.store import LICENCE, write_card_and_manifest
 from workflow_scripts.miniature.world import get_rng
 
 Row = dict[str, Any]
@@ -70,13 +70,13 @@ def draw_splits(
 
 
 def shuffle_choices(
-    rng: Random, right: str, pool: Sequence[str], count: int
+    rng: Random, correct: str, pool: Sequence[str], count: int
 ) -> tuple[list[str], int]:
     """Sample `count` choices in random order with one correct choice; return them and its index."""
-    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != right], count - 1)
-    choices = [right, *wrong]
+    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != correct], count - 1)
+    choices = [correct, *wrong]
     rng.shuffle(choices)
-    return choices, choices.index(right)
+    return choices, choices.index(correct)
 
 
 def write_repository(hub: Path, name: str, configs: Repository) -> None:
@@ -105,7 +105,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
             ]
             cards.append(card)
         header = {"license": LICENCE, "configs": cards}
-        seal_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
+        write_card_and_manifest(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
 
 
 def _build_feature(spec: Any) -> Any:

@@ -35,10 +35,10 @@ class TrainingResult:
 
     parameters: dict[str, torch.Tensor]  # the trained parameters of the selected state
     keys: TrainingKeys
-    report: dict[str, Any]
+    report: dict[str, Any]  # how it ran: device, precision, attention, packing, ...
     history: list[dict[str, float]]  # an entry per step and per evaluation
-    selected: dict[str, Any]
-    facts: dict[str, Any]  # reproducible facts
+    selected: dict[str, Any]  # the step of the selected state, and why it was selected
+    facts: dict[str, Any]  # counts of steps, samples and tokens, equal in each run
     speed: dict[str, Any]  # timings, which differ between runs
     model: Any
 
@@ -151,9 +151,10 @@ def _train_once(
     end_state = read_trainer_state(latest)
     selected: dict[str, Any] = {"step": end_state.global_step}
     if end_state.best_global_step is not None:
+        metric, _ = spec.best_by
         selected = {
             "step": end_state.best_global_step,
-            "by": spec.best_by[0],
+            "by": metric,
             "value": end_state.best_metric,
         }
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
@@ -192,7 +193,8 @@ def _make_training_arguments(
     spec: TrainingSpec, state: StateFolder, micro_batch_size: int, recompute_activations: bool
 ) -> TrainingArguments:
     keys = spec.keys
-    selects = keys.select != "last" and spec.evaluates
+    selects_best = keys.select != "last" and spec.evaluates
+    metric, greater_is_better = spec.best_by
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro_batch_size,
@@ -212,8 +214,8 @@ def _make_training_arguments(
         save_strategy="steps",
         save_steps=keys.save_steps or spec.steps,
         save_total_limit=3,
-        metric_for_best_model=f"eval_{spec.best_by[0]}" if selects else None,
-        greater_is_better=spec.best_by[1] if selects else None,
+        metric_for_best_model=f"eval_{metric}" if selects_best else None,
+        greater_is_better=greater_is_better if selects_best else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=spec.device == "cpu",
         activation_checkpointing=recompute_activations,

@@ -18,7 +18,8 @@ class TrainingSpec:
     """The samples and settings of a training run.
 
     `resume_key` identifies everything that affects the outcome besides keys and seed: weights, data, versions. `score`
-    adds metrics at each evaluation; `best_by` is the metric for selection and whether larger is better.
+    maps the model to further metrics at each evaluation; `best_by` is the metric that selects the best state, and
+    whether greater is better.
     """
 
     samples: Samples
@@ -43,7 +44,7 @@ class TrainingSpec:
 
     @property
     def evaluates(self) -> bool:
-        """Whether the model is evaluated during training: on held-out samples, by `score`, or both."""
+        """Return whether the model is evaluated during training: on held-out samples, by `score`, or both."""
         return bool(self.held_out) or self.score is not None
 
     @property

@@ -13,8 +13,7 @@ from workflow_scripts.bridge import gpus
 JOB = """
 import os, sys, time
 from workflow_scripts.bridge.gpus import reserve_gpus
-number = int(sys.argv[1])
-reserve_gpus({"gpu": number} if number == 1 else {"gres": f"gpu:a100:{number}"})
+reserve_gpus({"gres": f"gpu:a100:{sys.argv[1]}"})
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 time.sleep(600)
 """

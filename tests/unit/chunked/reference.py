@@ -77,8 +77,7 @@ def compute_reference_loss(base, config, added, ids: torch.Tensor, labels: torch
         logits_losses.append(t**2 * (p * (p / q).log()).sum(-1))
     total = torch.cat(label_losses).mean()
     if config.distillation:
-        divisor = num_states if is_published else num_compared
-        total = total + torch.cat(hidden_losses).mean() / divisor
+        total += torch.cat(hidden_losses).mean() / (num_states if is_published else num_compared)
     return total + torch.cat(logits_losses).mean() if config.logits_distillation else total
 
 

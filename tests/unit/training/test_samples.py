@@ -9,8 +9,8 @@ import pytest
 from tests.tiny_tokenizers import TEXT
 from tests.unit.training.tiny_training import draw_samples
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.data import read_dataset_rows, read_file_rows
 from workflow_scripts.training.samples import BadSamples, read_samples, write_samples
+from workflow_scripts.training.tokenise_samples import read_dataset_rows, read_file_rows
 
 
 def to_lists(samples):

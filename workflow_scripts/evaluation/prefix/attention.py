@@ -52,6 +52,7 @@ class TrieAttention:
         """Return the cache entries that the row's tokens from `start` to `end` see, including themselves."""
         row_start = len(self._nodes) - self._row_length
         cached = self._nodes[: row_start + end]
+        # The ancestors of the first token end after it, and so do the first token and the later ones.
         return np.flatnonzero(self._trie.ends[cached] > cached[row_start + start])
 
     @cached_property
@@ -65,6 +66,7 @@ class TrieAttention:
         return calls
 
     def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
+        """Return the mask of each call, repeated for the `groups` query heads that share a key head."""
         options = (window, groups, dtype)
         if options not in self._masks:
             self._masks[options] = [self._build_mask(rows, *options) for rows, _ in self._calls]

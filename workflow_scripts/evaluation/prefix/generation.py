@@ -92,7 +92,7 @@ class PackedGeneration:
             ending = np.flatnonzero((start <= last_nodes) & (last_nodes < end))
             # Equal prompts have the same last node, and so the same row of logits.
             distinct, rows = np.unique(last_nodes[ending], return_inverse=True)
-            logits = run.run(start, end, distinct)
+            logits = run.run_block(start, end, distinct)
             greedy_tokens = logits.argmax(-1).tolist()
             for index, row in zip(ending.tolist(), rows.tolist(), strict=True):
                 answer = batch[index]

@@ -41,7 +41,7 @@ class CausalModel:
         self._plain_options = {"use_cache": False} if "use_cache" in arguments else {}
         self.cache_bytes = 0  # of one token in all layers
         with torch.inference_mode():
-            self.fallback_reason = "requested by the caller" if plain else self._probe()
+            self.fallback_reason = "as asked" if plain else self._probe()
         self.attention = get_attention(model) if self.fallback_reason else "sdpa"
         self.tokens_run = 0
 
@@ -82,7 +82,7 @@ class CausalModel:
         """Return the reason why the model cannot run packed, or None if it can."""
         devices = set((getattr(self.model, "hf_device_map", None) or {}).values())
         if len(devices) > 1:
-            return f"its layers are on {len(devices)} devices"
+            return f"its layers lie on {len(devices)} devices"
         self.tokens_run = 0
         expected = torch.cat([self.run_plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
         trie, _ = build_trie(_PROBE)
@@ -91,18 +91,18 @@ class CausalModel:
             run = PackedRun(self, trie, len(trie))
             last = trie.last_nodes
             logits = [
-                run.run(start, end, last[(start <= last) & (last < end)])
+                run.run_block(start, end, last[(start <= last) & (last < end)])
                 for start, end in ((0, _PROBE_BLOCK), (_PROBE_BLOCK, len(trie)))
             ]
         except _DEVICE_ERRORS:
             raise
         except Exception as error:  # custom models fail in any way; plain batches still work
             print(f"The model is not run packed: {error!r}", flush=True)
-            return f"it cannot be called with a cache and trie attention ({type(error).__name__})"
+            return f"it cannot be called with a cache and an attention of tries ({type(error).__name__})"
         if not run.cache.filled_layers:
-            return "it does not fill a cache"
+            return "it fills in no cache"
         difference = (torch.cat(logits) - expected).abs().max()
         if not difference <= _TOLERANCE[self.dtype] * expected.abs().max().clamp(min=1e-6):
-            return "its logits differ with a cache and trie attention"
+            return "with a cache and an attention of tries its logits differ"
         self.cache_bytes = run.cache.bytes // run.cache.capacity
         return None

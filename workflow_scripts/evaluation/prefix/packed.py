@@ -25,7 +25,7 @@ class PackedRun:
         self.cache = TreeCache(min(trie.longest + block_size, len(trie)))
         self._cached_nodes = np.zeros(0, dtype=np.int64)  # ascending
 
-    def run(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
+    def run_block(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
         """Run the nodes from `start` to `end` and return the logits at `nodes`."""
         trie = self.trie
         ancestors = np.flatnonzero(trie.ends[self._cached_nodes] > start)

@@ -36,8 +36,7 @@ class ScoreRequest:
 class LogprobAccumulator:
     """Sums of log-probabilities by request.
 
-    Positions are added in any order. Once all of a request have been, its score is added to `answers`, unless it has
-    one.
+    Positions are added in any order. When a request is complete, its score is added to `answers`, unless it is there.
     """
 
     def __init__(self, requests: Sequence[ScoreRequest], answers: MutableMapping[int, Score]):
@@ -112,7 +111,7 @@ def score_packed(
         span = spans[number]
         # Several requests may have a target after the same node.
         distinct, rows = np.unique(nodes[span], return_inverse=True)
-        logits = run.run(*blocks[number], distinct)
+        logits = run.run_block(*blocks[number], distinct)
         if len(rows):
             accumulator.add(logits, rows, targets[span], indices[span])
 

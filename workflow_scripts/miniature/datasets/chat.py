@@ -80,8 +80,8 @@ def _make_prompt(subject: str, examples: list[Row], row: Row) -> Row:
         f"<|start_header_id|>{r}<|end_header_id|>\n\n" for r in ("user", "assistant")
     )
     turns = [
-        f"{user}{mmlu.format_letter_question(each)}<|eot_id|>{assistant}{mmlu.format_letter_answer(each)}<|eot_id|>"
-        for each in examples
+        f"{user}{mmlu.format_letter_question(example)}<|eot_id|>{assistant}{mmlu.format_letter_answer(example)}<|eot_id|>"
+        for example in examples
     ]
     end = f"{user}{mmlu.format_letter_question(row)}<|eot_id|>{assistant}The best answer is"
     return {

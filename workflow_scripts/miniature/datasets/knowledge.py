@@ -30,10 +30,10 @@ def make_arc_challenge(rng: Random) -> Values:
     return _make_arc(rng, question, f"a {kind.name}", [f"a {other.name}" for other in others])
 
 
-def _make_arc(rng: Random, question: str, right: str, pool: Sequence[str]) -> Values:
+def _make_arc(rng: Random, question: str, correct: str, pool: Sequence[str]) -> Values:
     # As in the original, 6% of the questions have three or five choices, and 5% have numbered choices.
     count = rng.choices([3, 4, 5], [3, 94, 3])[0]
-    texts, gold = shuffle_choices(rng, right, pool, count)
+    texts, gold = shuffle_choices(rng, correct, pool, count)
     labels = list("12345" if rng.random() < 0.05 else "ABCDE")[:count]
     id = f"miniature_{rng.getrandbits(32):08x}"
     return id, question, {"text": texts, "label": labels}, labels[gold]
@@ -53,12 +53,12 @@ def make_sciq(rng: Random) -> Values:
     (kind,) = draw(rng, "kind")
     relations = rng.sample(RELATIONS, 3)
     relation = relations[0]
-    support = [each.write_statement(kind) for each in relations]
+    support = [other.write_statement(kind) for other in relations]
     rng.shuffle(support)
-    right = relation.get_answer(kind)
-    wrong = rng.sample([answer for answer in relation.answers if answer != right], 3)
+    correct = relation.get_answer(kind)
+    wrong = rng.sample([answer for answer in relation.answers if answer != correct], 3)
     question = relation.draw_question(rng, kind)
-    return question, *wrong, right, " ".join([describe_sighting(rng, kind), *support])
+    return question, *wrong, correct, " ".join([describe_sighting(rng, kind), *support])
 
 
 def draft_medical(rng: Random) -> tuple[Draft, str]:
@@ -70,8 +70,8 @@ def draft_medical(rng: Random) -> tuple[Draft, str]:
 
 
 def make_headqa(rng: Random) -> Values:
-    (question, right, pool), attribute = draft_medical(rng)
-    texts, gold = shuffle_choices(rng, right, pool, 4)
+    (question, correct, pool), attribute = draft_medical(rng)
+    texts, gold = shuffle_choices(rng, correct, pool, 4)
     return (
         f"miniature_{rng.choice([2014, 2015, 2016])}",
         str(rng.choice([2014, 2015, 2016])),
@@ -84,11 +84,11 @@ def make_headqa(rng: Random) -> Values:
 
 
 def make_medmcqa(rng: Random) -> Values:
-    (question, right, pool), attribute = draft_medical(rng)
-    texts, gold = shuffle_choices(rng, right, pool, 4)
+    (question, correct, pool), attribute = draft_medical(rng)
+    texts, gold = shuffle_choices(rng, correct, pool, 4)
     id = f"{rng.getrandbits(128):032x}"
     question = f"Case {rng.randrange(2, 10)}: {question}"
-    return id, question, *texts, gold, f"The {attribute} is {right}.", attribute
+    return id, question, *texts, gold, f"The {attribute} is {correct}.", attribute
 
 
 def make_nq_open(rng: Random) -> Values:
@@ -105,8 +105,8 @@ def make_nq_open(rng: Random) -> Values:
 def make_truthful_qa(rng: Random) -> Values:
     """Sample true statements about a kind, in up to two forms, and false ones."""
     kind, relation, person, time = draw(rng, "kind relation person time")
-    right = relation.get_answer(kind)
-    wrong = [answer for answer in relation.answers if answer != right]
+    correct = relation.get_answer(kind)
+    wrong = [answer for answer in relation.answers if answer != correct]
     question = relation.draw_question(rng, kind)
     false = [relation.write_statement(kind, answer) for answer in rng.sample(wrong, 3)]
     false[0] = f"{person} says: {false[0]}"

@@ -81,8 +81,8 @@ def make_subjects(items: int) -> dict[str, Splits]:
     for topic, subjects in TOPICS.items():
 
         def make(rng: Random, topic=topic) -> Row:
-            question, right, pool = _draft(rng, topic)
-            choices, gold = shuffle_choices(rng, right, pool, 4)
+            question, correct, pool = _draft(rng, topic)
+            choices, gold = shuffle_choices(rng, correct, pool, 4)
             order = sorted(choices)
             return {"question": question, "choices": choices, "answer": gold, "sorted": order}
 
@@ -127,9 +127,9 @@ def _draft(rng: Random, topic: str) -> Draft:
         return f"{person} looks at the {thing}. What does {person} see?", thing, things
     if level < 0.5:
         category, *others = rng.sample(list(CATEGORIES), 4)
-        right = rng.choice(CATEGORIES[category])
-        pool = [right, *(rng.choice(CATEGORIES[other]) for other in others)]
-        return f"Which of these is a {category}?", right, pool
+        correct = rng.choice(CATEGORIES[category])
+        pool = [correct, *(rng.choice(CATEGORIES[other]) for other in others)]
+        return f"Which of these is a {category}?", correct, pool
     return _DRAFTS[topic](rng)
 
 
