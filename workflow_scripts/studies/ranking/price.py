@@ -18,23 +18,13 @@ from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.grid_tables import write_grid_table
 
-BUDGETS = (
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.5,
-)  # fractions of the tokens that training on all tasks takes
+# Fractions of the tokens that training on all tasks takes.
+BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 # The selections of tasks to train on, and their names in the table.
 ALL = "all"
 NONE = "none"
 CHOSEN = "chosen"
-_SELECTIONS = {
-    CHOSEN: "chosen",
-    NONE: "direct scores alone",
-    ALL: "all trained again",
-}
+_SELECTIONS = {CHOSEN: "chosen", NONE: "direct scores alone", ALL: "all trained again"}
 _NOTE = (
     "How well models are ranked when they are trained on a few tasks only. Price: share of the tokens that"
     " training on all tasks takes. Each model is placed as a new one would be: the tasks are chosen, and its"
