@@ -26,8 +26,10 @@ def start(tmp_path):
     with ExitStack() as stack:
 
         def start(number: int) -> subprocess.Popen:
-            command, options = [sys.executable, "-c", JOB, str(number)], {"stdout": subprocess.PIPE}
-            process = subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **options)
+            command = [sys.executable, "-c", JOB, str(number)]
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE
+            )
             stack.enter_context(process)
             stack.callback(process.kill)
             return process
