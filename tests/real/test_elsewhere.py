@@ -68,7 +68,9 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
     if task == "mmlu_helm":
         python(EVALUATE_MMLU, manifest, hub, path, **home)
         program, saving = LIGHTEVAL_CLI, ["--save-details", "--output-dir"]
-        words = ["accelerate", f"model_name={MODEL},dtype=float32", "mmlu|5", "--max-samples", "1"]
+        # A batch size, because lighteval's search for the largest fills the memory of any machine.
+        model = f"model_name={MODEL},dtype=float32,batch_size=4"
+        words = ["accelerate", model, "mmlu|5", "--max-samples", "1"]
     else:
         evaluate_direct(manifest, hub, path, make_cell(task, metric, max_test_items=ITEMS))
         program, saving = LM_EVAL_CLI, ["--log_samples", "--output_path"]

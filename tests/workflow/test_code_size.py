@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 155_339  # including the rules; about six tokens a line
-TEST_TOKENS = 95_964
+PACKAGE_TOKENS = 155_355  # including the rules; about six tokens a line
+TEST_TOKENS = 95_967
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from transformers import EarlyStoppingCallback, TrainerCallback, TrainingArguments
+from transformers import EarlyStoppingCallback, TrainerCallback, TrainerState, TrainingArguments
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import is_out_of_memory
@@ -149,14 +149,7 @@ def _train_once(
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
         latest, seconds = state.get_checkpoint(output.global_step), output.metrics["train_runtime"]
     end_state = read_trainer_state(latest)
-    selected: dict[str, Any] = {"step": end_state.global_step}
-    if end_state.best_global_step is not None:
-        metric, _ = spec.best_by
-        selected = {
-            "step": end_state.best_global_step,
-            "by": metric,
-            "value": end_state.best_metric,
-        }
+    selected = _describe_selected_state(end_state, spec)
     parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
     tokens = spec.count_tokens(end_state.global_step)
@@ -181,6 +174,14 @@ def _train_once(
             "tokens_per_second": round(timed_tokens / seconds, 1) if seconds else None,
         },
     )
+
+
+def _describe_selected_state(end_state: TrainerState, spec: TrainingSpec) -> dict[str, Any]:
+    """Return the step of the best state and its score, or the last step of a training that selects none."""
+    if end_state.best_global_step is None:
+        return {"step": end_state.global_step}
+    metric, _ = spec.best_by
+    return {"step": end_state.best_global_step, "by": metric, "value": end_state.best_metric}
 
 
 def _is_final(checkpoint: Path) -> bool:
