@@ -69,7 +69,8 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
         python(EVALUATE_MMLU, manifest, hub, path, **home)
         program, saving = LIGHTEVAL_CLI, ["--save-details", "--output-dir"]
         # A batch size, because lighteval's search for the largest fills the memory of any machine.
-        model = f"model_name={MODEL},dtype=float32,batch_size=4"
+        # Without the chat template, as published.
+        model = f"model_name={MODEL},dtype=float32,batch_size=4,override_chat_template=False"
         words = ["accelerate", model, "mmlu|5", "--max-samples", "1"]
     else:
         evaluate_direct(manifest, hub, path, make_cell(task, metric, max_test_items=ITEMS))
