@@ -45,8 +45,9 @@ def reserve_gpus(resources: Any) -> None:
     Slurm has already assigned the GPUs of its jobs, which may request them by gres. On a machine without GPUs the job
     runs on the CPU.
     """
-    gres = str(resources.get("gres", ""))  # such as gpu:a100:2
-    number = resources.get("gpu") or (int(gres.rpartition(":")[2]) if gres.startswith("gpu") else 0)
+    # As Slurm reads them: gpu, gpu:2, gpu:a100 or gpu:a100:2.
+    gres = re.match(r"gpu(?:[^,]*:(\d+))?", str(resources.get("gres", "")))
+    number = resources.get("gpu") or (int(gres[1] or 1) if gres else 0)
     shared = os.environ.get(_SHARED_GPUS)
     if not number or shared == "":
         return

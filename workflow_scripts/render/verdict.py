@@ -12,12 +12,10 @@ OTHER_PROTOCOL = "other protocol"  # measured with another protocol than the pub
 DIFFERENCE_Z = 2.0  # two numbers differ from this many standard errors of the difference on
 EQUIVALENCE_Z = 1.645  # standard errors on each side of the 90% interval of an equivalence test (two tests at 5%)
 POWER_Z = 0.842  # a difference of DIFFERENCE_Z + POWER_Z standard errors is detected with 80% power
-ANSWER_CHANGE_RATE = (
-    1e-3  # fraction of float32 answers that another device may change; see docs/report.md
-)
-MAX_FALSE_ALARM_RATE = (
-    0.05  # largest fraction of equal numbers with the verdict "differs"; see docs/report.md
-)
+# Fraction of float32 answers that another device may change; see docs/report.md.
+ANSWER_CHANGE_RATE = 1e-3
+# Largest fraction of equal numbers with the verdict "differs"; see docs/report.md.
+MAX_FALSE_ALARM_RATE = 0.05
 GENERATED_WORLD = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
