@@ -13,8 +13,7 @@ CELL_VERSIONS = {
 }
 
 
-# A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
-# needs its own rule; `use rule` is not allowed in a loop.
+# A rule lists all its outputs, so each batch of tasks (cluster.tasks_per_job) needs its own; no loop may `use rule`.
 for _batch in list_batches(SETTINGS):
     _rule_name = _batch.base_rule + _batch.suffix
     _records = list_cell_records(
@@ -42,14 +41,11 @@ for _batch in list_batches(SETTINGS):
         threads: SETTINGS.compute.threads
         resources:
             **estimate_resources(_rule_name, partial(_estimate, _batch)),
-            # The last try only records that all earlier tries were killed, so that one cell that always fails
-            # does not prevent the tables of its study.
+            # The last try only records that the others were killed: the tables do not wait for a cell.
             tries_left=lambda wildcards, attempt: TRIES - attempt,
         params:
             version=f"{_batch.base_rule} {CELL_VERSIONS[_batch.base_rule]}",
             compute_threads=SETTINGS.compute.threads,
-            # One nested value: Snakemake compares the params of two runs as a set of plain values, and would
-            # miss that shots changed from 0 to 1 if another param is 0 and another is 1.
             request=partial(INPUTS.get_cell_params, _batch),
         script:
             "../workflow_scripts/grid/measure_cells.py"

@@ -64,10 +64,6 @@ class CellsRequest(JobParams):
         """Return the manifest of the base of delta weights, in the same hub folder as `model`, if any."""
         return model.parents[2] / self.base / model.name if self.base else None
 
-    @property
-    def datasets(self) -> list[str]:
-        return list(dict.fromkeys(task.dataset for task in self.tasks.values()))
-
 
 def build_harmony_cells(
     settings: Settings, protocol: Protocol, tasks: tuple[str, ...]

@@ -17,7 +17,8 @@ class JobParams(BaseModel):
     def to_params(self) -> dict[str, Any]:
         """Return plain values, which Snakemake can compare and serialize.
 
-        A rule passes them as one parameter, because Snakemake compares parameters as a set of values without names.
+        A rule passes them as one parameter, because Snakemake compares parameters as a set of values without names, and
+        would miss that shots changed from 0 to 1 if another parameter is 0 and another is 1.
         """
         return self.model_dump(mode="json")
 

@@ -1,4 +1,4 @@
-"""Read YAML strictly: refuse duplicate keys and aliases.
+"""Read YAML strictly: refuse duplicate keys, aliases and deep nesting.
 
 PyYAML keeps the last of two equal keys, and a few aliases can expand to billions of values.
 """
@@ -12,15 +12,11 @@ import yaml
 from workflow_scripts.core.errors import UserError
 
 _MAX_DIGITS = 100
+_MAX_DEPTH = 100  # the C parser crashes on many thousand levels
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuse aliases, very long numbers and duplicate keys."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise ValueError("it has an alias; expected each value written out")
-        return super().compose_node(parent, index)
+class _Loader(yaml.CSafeLoader):
+    """Refuse very long numbers and duplicate keys."""
 
     def construct_scalar(self, node: Any) -> Any:
         if node.tag.endswith(":int") and len(node.value) > _MAX_DIGITS:
@@ -50,7 +46,21 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(content: bytes, name: str) -> Any:
     """Parse YAML; `name` is the name of the file in error messages."""
     try:
-        return _Loader(content.decode()).get_single_data()
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        text = content.decode()
+        _check_structure(text)
+        return _Loader(text).get_single_data()
+    except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{name} cannot be read as YAML ({reason}).") from None
+
+
+def _check_structure(text: str) -> None:
+    """Refuse aliases and deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has an alias; expected each value written out")
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"it is nested more than {_MAX_DEPTH} levels deep")

@@ -17,7 +17,7 @@ _BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         (_BOMB, "has an alias"),
         ("a: !!python/object/apply:os.system ['echo']", r"os\.system"),
         ("seed: 1\nharmony: {}\nseed: 2", "has the key 'seed' twice"),
-        ("[" * 100_000, "cannot be read as YAML"),
+        ("[" * 100_000, "nested more than 100 levels"),
         ("a: 0x" + "9" * 5000, "has a number of more than 100 digits"),
         ("a: \x00", "cannot be read as YAML"),
     ],

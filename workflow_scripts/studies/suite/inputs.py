@@ -133,7 +133,8 @@ class SuiteInputs(Inputs):
         return build_suite_cells(settings, request, protocol, tasks, self._get_base(wildcards))
 
     def list_cell_datasets(self, batch: TaskBatch, wildcards) -> list[str]:
-        return self.list_datasets(self.build_cells(batch, wildcards).datasets)
+        rows = self._settings.tasks
+        return self.list_datasets(dict.fromkeys(rows[task].dataset for task in batch.tasks))
 
     def get_cell_params(self, batch: TaskBatch, wildcards) -> dict[str, Any]:
         return self.build_cells(batch, wildcards).to_params()
