@@ -177,6 +177,9 @@ def _compute_attention(
     if softcap:
         scores = torch.tanh(query @ key.mT * (scale / softcap)) * softcap
         output = (scores + mask).softmax(-1, dtype=torch.float32).to(value.dtype) @ value
+    elif query.device.type == "cpu" and query.dtype == torch.bfloat16:
+        # PyTorch's kernel does not use the processor's products of bfloat16.
+        output = ((query * scale) @ key.mT).add_(mask).softmax(-1) @ value
     else:
         output = scaled_dot_product_attention(query, key, value, mask, scale=scale)
     return output.reshape(batch, heads, rows, -1)
