@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.verdict import COMPARABLE_VERDICTS, OTHER_PROTOCOL
-from workflow_scripts.settings.yaml_files import read_yaml
 from workflow_scripts.studies.ranking.grid_tables import DIRECT
 
 NOT_RECORDED = "not recorded"
@@ -107,8 +107,8 @@ _SHOWN = {
 
 def main(records: list[Path], protocols: Path, table: list[Path], runs: Mapping[str, str]) -> None:
     """Write the table: each affected measurement in the CSV, their number in the other files."""
-    numbers = map(read_record_numbers, records)
-    differences = compute_differences(numbers, read_yaml(protocols), runs)
+    published = yaml.safe_load(protocols.read_text(encoding="utf-8"))
+    differences = compute_differences(map(read_record_numbers, records), published, runs)
     counts = differences.value_counts(_COLUMNS, sort=False, dropna=False).rename("cells")
     title = "Where this run's protocol is not the published one"
     write_table(differences, table, title=title, note=NOTE, shown=_SHOWN, rows=counts.reset_index())
