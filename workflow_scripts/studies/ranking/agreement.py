@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
@@ -211,20 +212,20 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     plots.plot_heat_maps(matrices, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
     figure: list[Path],
     categories: list[Path],
     categories_figure: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.model_validate(settings)
-    agreement, averages = compute_agreement(read_grids(grid), grid_settings, num_bootstrap, seed)
-    plot_agreement(agreement, grid_settings, figure)
-    plot_categories(averages, grid_settings, categories_figure)
+    agreement, averages = compute_agreement(read_grids(grid), settings, num_bootstrap, seed)
+    plot_agreement(agreement, settings, figure)
+    plot_categories(averages, settings, categories_figure)
 
     rows = agreement[agreement["statistic"].isin(list(grid_tables.STATISTICS))]
     shown: dict[str, Any] = {
@@ -237,15 +238,15 @@ def main(
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
     }
-    if len(grid_settings.measures) == 1:
+    if len(settings.measures) == 1:
         agreement = agreement.drop(columns="measure")
         shown.pop("Measure")
-    if not grid_settings.run:
+    if not settings.run:
         agreement = agreement.drop(columns="origins")
     grid_tables.write_grid_table(
         agreement,
         table,
-        grid_settings,
+        settings,
         title="Rank agreement between tasks",
         note=_NOTE,
         shown=shown,
@@ -256,7 +257,7 @@ def main(
     grid_tables.write_grid_table(
         averages,
         categories,
-        grid_settings,
+        settings,
         title="Agreement by category",
         note="Mean agreement over pairs of different tasks, one of each category; within: both of one category.",
         shown={

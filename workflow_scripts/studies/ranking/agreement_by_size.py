@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
@@ -126,19 +127,19 @@ def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
     }
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.model_validate(settings)
-    by_size = compute_by_size(read_grids(grid), grid_settings, num_bootstrap, seed)
+    by_size = compute_by_size(read_grids(grid), settings, num_bootstrap, seed)
     grid_tables.write_grid_table(
         by_size,
         table,
-        grid_settings,
+        settings,
         title="Agreement of tasks within sizes",
         note=_NOTE,
         shown={

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
@@ -187,11 +188,12 @@ def clip_cells(raw: pd.DataFrame, zero_shot: pd.DataFrame) -> pd.DataFrame:
     return cells[keeps_model & keeps_task]
 
 
+@validate_call
 def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     correlations: Path,
     grid: Path,
-    settings: dict[str, Any],
+    settings: GridSettings,
     known_models: list[dict[str, Any]],
     requested: RequestedCells,
     errors: Path | None = None,
@@ -206,24 +208,23 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     from a run's shared items, `imported` the imported score files, `released` the leaderboard and the cells of the
     published grid, `attributes` and `release` the grid's own files of these names.
     """
-    grid_settings = GridSettings.model_validate(settings)
     models = pd.DataFrame(known_models).set_index("model")
-    if attributes and grid_settings.attributes:
-        models = add_attributes(models, attributes, grid_settings.attributes)
-    tidy = read_scores(scores, imported, grid_settings)
+    if attributes and settings.attributes:
+        models = add_attributes(models, attributes, settings.attributes)
+    tidy = read_scores(scores, imported, settings)
     releases = None
     if released:
         releases = read_releases(*map(pd.read_csv, released))
-    elif release and grid_settings.release:
-        protocols = grid_settings.reference_protocol, grid_settings.release.protocol
+    elif release and settings.release:
+        protocols = settings.reference_protocol, settings.release.protocol
         releases = read_releases(pd.read_csv(release), tidy, *protocols)
     table = build_table(
         tidy,
-        grid_settings,
+        settings,
         requested,
         models,
         pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
-        select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
+        select_reported(pd.read_parquet(errors), settings) if errors else None,
         estimate_model_noise(*releases, models) if releases else None,
     )
     write_parquet(table, grid)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
@@ -231,14 +232,15 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
+@validate_call
 def main(
     grids: list[Path],
     table: list[Path],
     answer: Path,
     names: list[str],
     folders: Mapping[str, str],
-    settings: dict[str, dict[str, Any]],
-    own: list[str],
+    settings: dict[str, GridSettings],
+    own: list[Path],
     harness_tasks: dict[str, Any],
 ) -> None:
     """Compare two result `folders`, or two models of grids, and write the table and the `answer` in short.
@@ -256,9 +258,8 @@ def main(
         results, notes = compare_folders(names, **harness_tasks)
     else:
         names = list(map(build_checkpoint_name, names))
-        by_name = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
-        grid_settings = {name: GridSettings.model_validate(settings[name]) for name in by_name}
-        results = compare_grids(by_name, grid_settings, names)
+        by_name = {path.stem: read_grids(path) for path in [*grids, *own]}
+        results = compare_grids(by_name, settings, names)
     shown = pd.DataFrame(
         {
             "Scores": results["scores"],

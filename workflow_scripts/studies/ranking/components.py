@@ -1,10 +1,10 @@
 """Compute the principal components of each protocol's scores, and the variance that they explain."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import draw_grid_lines, draw_legend_below
@@ -133,20 +133,20 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
         draw_legend_below(fig, axes[0], 3)
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
     figure: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     seed: int,
-    release: Path | None,
+    release: Path | tuple[()] | None,
 ) -> None:
     """Write the table and the figure; `release` is empty for a grid without a second release."""
-    grid_settings = GridSettings.model_validate(settings)
-    second = grid_settings.release
+    second = settings.release
     releases = {Path(second.file).stem: second.name} if second else {}
     second_release = read_wide_scores(release) if release else None
-    components = compute_components(read_grids(grid), grid_settings, seed, second_release)
+    components = compute_components(read_grids(grid), settings, seed, second_release)
     is_shown = components["component"].isin(["", *list_component_names(MAX_SHOWN_COMPONENTS)])
     rows = components[is_shown]
     shown = {
@@ -163,9 +163,9 @@ def main(
     title = "Principal components of the scores"
     note = f"{_NOTE} {second.about}" if second else _NOTE
     grid_tables.write_grid_table(
-        components, table, grid_settings, title=title, note=note, shown=shown, rows=rows
+        components, table, settings, title=title, note=note, shown=shown, rows=rows
     )
-    plot_components(components, grid_settings, figure)
+    plot_components(components, settings, figure)
 
 
 if "snakemake" in globals():

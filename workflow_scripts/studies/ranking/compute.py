@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import draw_grid_lines, set_log_axis
@@ -74,8 +75,8 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
             plots.draw_style_legend(fig, first, styles, 8)
 
 
-def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.model_validate(settings)
+@validate_call
+def main(grid: Path, table: list[Path], figure: list[Path], settings: GridSettings) -> None:
     sizes = compute_sizes(read_grids(grid))
     marks = sizes["filled"].map(lambda filled: grid_tables.ESTIMATED_MARK if filled else "")
     shown: dict[str, Any] = {
@@ -88,9 +89,9 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
         "Compute (FLOP)": "{compute:.3g}",
     }
     title = "The first component, parameters and compute"
-    note = _NOTE.format(clipped=grid_settings.clip_note)
-    grid_tables.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
-    plot_sizes(sizes, grid_settings, figure)
+    note = _NOTE.format(clipped=settings.clip_note)
+    grid_tables.write_grid_table(sizes, table, settings, title=title, note=note, shown=shown)
+    plot_sizes(sizes, settings, figure)
 
 
 if "snakemake" in globals():

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
@@ -115,18 +115,18 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     )
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
     figure: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.model_validate(settings)
     ranking = compute_leaderboard(read_grids(grid), num_bootstrap, seed)
     marks = ranking["filled"].map(lambda filled: grid_tables.ESTIMATED_MARK if filled else "")
-    names = grid_settings.task_names
+    names = settings.task_names
     shown = {
         "Protocol": "{protocol}",
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),
@@ -137,10 +137,8 @@ def main(
         "Missing": [describe_missing(row, names) for row in frames.convert_rows(ranking)],
     }
     title = "Harmony leaderboard"
-    grid_tables.write_grid_table(
-        ranking, table, grid_settings, title=title, note=_NOTE, shown=shown
-    )
-    plot_bump(ranking, grid_settings, figure)
+    grid_tables.write_grid_table(ranking, table, settings, title=title, note=_NOTE, shown=shown)
+    plot_bump(ranking, settings, figure)
 
 
 if "snakemake" in globals():

@@ -4,10 +4,10 @@ score = chance + slope x max(log10 compute - knee, 0) + step x (trained in the m
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.settings.grids import GridNewer
@@ -80,15 +80,15 @@ def compare_newer_models(grids: Grids, newer: GridNewer) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.model_validate(settings)
-    assert grid_settings.newer, "the rule is for grids that ask"
-    newer = compare_newer_models(read_grids(grid), grid_settings.newer)
+@validate_call
+def main(grid: Path, table: list[Path], settings: GridSettings) -> None:
+    assert settings.newer, "the rule is for grids that ask"
+    newer = compare_newer_models(read_grids(grid), settings.newer)
     groups = newer.groupby(["task", "protocol"], sort=False)
     fits = groups.first().assign(models=groups.size(), newer=groups["newer"].sum())
-    fits = fits.reindex(list(grid_settings.task_names), level="task").reset_index()
+    fits = fits.reindex(list(settings.task_names), level="task").reset_index()
     shown = {
-        "Task": fits["task"].map(grid_settings.task_names),
+        "Task": fits["task"].map(settings.task_names),
         "Protocol": "{protocol}",
         "Step": "{step:.3f} ± {stderr:.3f}",
         "Printed": "{printed:.3f}",
@@ -100,12 +100,12 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
         "Explained": "{explained:.3f}",
     }
     note = _NOTE.format(
-        since=grid_settings.newer.since,
+        since=settings.newer.since,
         operations=OPERATIONS,
-        clipped=grid_settings.clip_note,
+        clipped=settings.clip_note,
     )
     title = "Newer and older models"
-    write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown, rows=fits)
+    write_grid_table(newer, table, settings, title=title, note=note, shown=shown, rows=fits)
 
 
 if "snakemake" in globals():

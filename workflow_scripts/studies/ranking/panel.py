@@ -1,10 +1,10 @@
 """Place each model on a panel (the published 61 models or another) from the tasks it was measured on."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.panel import read_panel_scores
@@ -49,20 +49,20 @@ def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.D
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
+@validate_call
 def main(
     grid: Path,
     panel: Path,
     table: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     families: dict[str, str],
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
-    grid_settings = GridSettings.model_validate(settings)
     grids = read_grids(grid)
     # The grid may know the families of further panel models.
     more_families = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     all_families = pd.Series(more_families.dropna().to_dict() | families, dtype=object)
-    scores = read_panel_scores(panel, grid_settings.metrics)
+    scores = read_panel_scores(panel, settings.metrics)
     placed = place_models(grids, scores, all_families)
     shown = {
         "Protocol": "{protocol}",
@@ -73,12 +73,12 @@ def main(
         "Interval": "{low:.0f} to {high:.0f}",
         "Rank": format_ranks(placed["rank"], placed["best_rank"], placed["worst_rank"]),
         "Outside the panel": [
-            ", ".join(grid_settings.task_names[task] for task in row.split())
+            ", ".join(settings.task_names[task] for task in row.split())
             for row in placed["outside"]
         ],
     }
     title = "Place on the panel"
-    write_grid_table(placed, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    write_grid_table(placed, table, settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.published_leaderboard import read_wide_scores
@@ -112,20 +113,20 @@ def _compute_tau(first: pd.Series, second: pd.Series) -> float:
     return float(compute_kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
+@validate_call
 def main(
     grid: Path,
     release: Path,
     table: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     training_tokens: dict[str, float],
 ) -> None:
     """Write the table; `training_tokens` are by task, `release` is the file of the second release."""
-    grid_settings = GridSettings.model_validate(settings)
     grids = read_grids(grid)
-    assert grid_settings.release is not None, "the rule is for grids that have one"
-    trained_grid = grids[grid_settings.release.protocol]
+    assert settings.release is not None, "the rule is for grids that have one"
+    trained_grid = grids[settings.release.protocol]
     trained = trained_grid.scores
-    direct = grids[grid_settings.reference_protocol].scores
+    direct = grids[settings.reference_protocol].scores
     second = read_wide_scores(release)
     labels = trained.dropna().index.intersection(second.index)
     tasks = [task for task in trained if task in second and task in training_tokens]
@@ -136,7 +137,7 @@ def main(
         families=trained_grid.models.loc[labels, "family"].fillna("other"),
         prices=pd.Series(training_tokens, dtype=float)[tasks],
     )
-    names = grid_settings.task_names
+    names = settings.task_names
     shown = {
         "Tasks": price["way"].map(_SELECTIONS),
         "Budget (%)": "{budget:.0%}",
@@ -151,7 +152,7 @@ def main(
         ],
     }
     title = "Training on fewer tasks"
-    write_grid_table(price, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    write_grid_table(price, table, settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

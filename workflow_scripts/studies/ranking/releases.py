@@ -1,10 +1,10 @@
 """Compare two releases of the same scores after training, task by task."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.verdict import DIFFERENCE_Z
@@ -48,15 +48,15 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
     return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
 
 
-def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.model_validate(settings)
+@validate_call
+def main(grid: Path, release: Path, table: list[Path], settings: GridSettings) -> None:
     grids = read_grids(grid)
-    assert grid_settings.release is not None, "the rule is for grids that have one"
-    first = grids[grid_settings.release.protocol]
-    direct = grids[grid_settings.reference_protocol].scores
+    assert settings.release is not None, "the rule is for grids that have one"
+    first = grids[settings.release.protocol]
+    direct = grids[settings.reference_protocol].scores
     releases = compare_releases(first, read_wide_scores(release), direct)
     shown = {
-        "Task": releases["task"].map(grid_settings.task_names).fillna("all tasks"),
+        "Task": releases["task"].map(settings.task_names).fillna("all tasks"),
         "Cells": "{cells:,.0f}",
         "Differing": "{differing:,.0f}",
         "Furthest (points)": "{furthest:.1%}",
@@ -65,7 +65,7 @@ def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any])
         "Below direct": "{below_direct:.0f}",
     }
     title = "Two releases of the same grid"
-    write_grid_table(releases, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    write_grid_table(releases, table, settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.items import read_items
@@ -138,11 +139,12 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         draw_legend_below(fig, axes, 4)
 
 
+@validate_call
 def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     table: list[Path],
     figure: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     tasks: list[str],
     models: list[str],
     known_models: list[dict[str, Any]],
@@ -150,10 +152,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     imported: Sequence[Path] = (),
 ) -> None:
     """Tabulate and plot the scores of `models` on `tasks`, and the imported ones."""
-    grid_settings = GridSettings.model_validate(settings)
     results = compute_scores(
-        read_scores(scores, imported, grid_settings),
-        grid_settings,
+        read_scores(scores, imported, settings),
+        settings,
         tasks,
         models,
         pd.DataFrame(known_models).set_index("model"),

@@ -1,10 +1,10 @@
 """Test which models differ significantly, on each task and over all tasks."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.thresholds import ALPHA
@@ -78,8 +78,8 @@ def _add_test(
     return pairs.assign(difference=difference, stderr=stderr, z=z, p=p, p_holm=correct_by_holm(p))
 
 
-def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
-    grid_settings = GridSettings.model_validate(settings)
+@validate_call
+def main(grid: Path, table: list[Path], settings: GridSettings) -> None:
     significance = compute_significance(read_grids(grid))
     is_best_pair = significance["second_place"] <= MAX_SHOWN_MODELS
     rows = significance[is_best_pair & (significance["task"] == OVERALL)]
@@ -95,9 +95,7 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
         "Tasks lost": "{lost:.0f}",
     }
     title = "Which models differ"
-    write_grid_table(
-        significance, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
-    )
+    write_grid_table(significance, table, settings, title=title, note=_NOTE, shown=shown, rows=rows)
 
 
 if "snakemake" in globals():

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.stats.partial_order import (
@@ -77,25 +77,25 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
     )
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
     figure: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
     task_pair: Sequence[str],
 ) -> None:
-    grid_settings = GridSettings.model_validate(settings)
-    pair = compute_task_pair(read_grids(grid), grid_settings, task_pair)
+    pair = compute_task_pair(read_grids(grid), settings, task_pair)
     shown = {
         "Protocol": "{protocol}",
-        "Task": pair["task"].map(grid_settings.task_names),
+        "Task": pair["task"].map(settings.task_names),
         "Rank": format_ranks(pair["rank"], pair["best"], pair["worst"]),
         "Model": "{label}",
         "Score": "{value:.3f} ± {stderr:.3f}",
     }
     title = "Two tasks side by side"
-    grid_tables.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)
-    plot_task_pair(pair, grid_settings, figure)
+    grid_tables.write_grid_table(pair, table, settings, title=title, note=_NOTE, shown=shown)
+    plot_task_pair(pair, settings, figure)
 
 
 if "snakemake" in globals():

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.imported import BITS_PER_BYTE
@@ -105,49 +106,45 @@ def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables)
 
 
+@validate_call
 def main(
     texts: list[Path],
     grid: Path,
     bits: list[Path],
     text_agreement: list[Path],
-    settings: dict[str, Any],
+    settings: GridSettings,
 ) -> None:
     """Write the tables of bits per byte and of the agreement of texts and tasks, to the files of these names."""
-    grid_settings = GridSettings.model_validate(settings)
-    rows = read_bits(texts, grid_settings)
-    table = compute_bits(rows, grid_settings)
+    rows = read_bits(texts, settings)
+    table = compute_bits(rows, settings)
     note = _RUN_NOTE
-    if not grid_settings.run:
-        note = f"Of {grid_settings.about_texts}, as they were released; lower is better."
-        if grid_settings.lacking_texts:
-            note += f" Left out: {grid_settings.lacking_texts}."
+    if not settings.run:
+        note = f"Of {settings.about_texts}, as they were released; lower is better."
+        if settings.lacking_texts:
+            note += f" Left out: {settings.lacking_texts}."
     shown: dict[str, Any] = {
-        "Text": table["text"].replace(grid_settings.texts),
+        "Text": table["text"].replace(settings.texts),
         "Model": "{model}",
-        **{
-            name: f"{{{key}:.3f}}"
-            for key, name in grid_settings.protocol_names.items()
-            if key in table
-        },
+        **{name: f"{{{key}:.3f}}" for key, name in settings.protocol_names.items() if key in table},
     }
     if table["n"].notna().any():
         shown["n"] = "{n:.0f}"
     title = "Bits per byte before and after training"
 
-    write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
+    write_grid_table(table, bits, settings, title=title, note=note, shown=shown)
 
-    table = compare_texts(pivot_bits(rows, grid_settings), read_grids(grid), grid_settings)
+    table = compare_texts(pivot_bits(rows, settings), read_grids(grid), settings)
     shown = {
-        "Of": table["panel"].map(get_panel_titles(grid_settings)),
-        "Text": table["text"].replace(grid_settings.texts),
-        "Task": table["task"].map(grid_settings.task_names).fillna("mean of all tasks"),
+        "Of": table["panel"].map(get_panel_titles(settings)),
+        "Text": table["text"].replace(settings.texts),
+        "Task": table["task"].map(settings.task_names).fillna("mean of all tasks"),
         "Kendall's tau-b": "{kendall:.3f}",
         "Pearson's r": "{pearson:.3f}",
         "Models": "{models:.0f}",
     }
     title = "Bits per byte of texts beside tasks"
     write_grid_table(
-        table, text_agreement, grid_settings, title=title, note=_AGREEMENT_NOTE, shown=shown
+        table, text_agreement, settings, title=title, note=_AGREEMENT_NOTE, shown=shown
     )
 
 

@@ -1,9 +1,9 @@
 """Split the variance of a grid's scores, of all models and in size bands, and count the tasks that a ranking needs."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
@@ -67,16 +67,16 @@ def summarize_variance(table: pd.DataFrame, study: str) -> Values:
     return name_numbers(rows, study, ["protocol", "group"], [*PARTS, "tasks_needed"])
 
 
+@validate_call
 def main(
     grid: Path,
     table: list[Path],
-    settings: dict[str, Any],
-    release: Path | None,
+    settings: GridSettings,
+    release: Path | tuple[()] | None,
 ) -> None:
     """Write the table; `release` is empty for a grid without a second release."""
-    grid_settings = GridSettings.model_validate(settings)
     second_release = read_wide_scores(release) if release else None
-    variance = compute_variance(read_grids(grid), grid_settings, second_release)
+    variance = compute_variance(read_grids(grid), settings, second_release)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(variance),
@@ -90,7 +90,7 @@ def main(
         f"Tasks for {TARGET_RELIABILITY:g}": "{tasks_needed:,.0f}",
     }
     title = "Sources of the variance of scores"
-    write_grid_table(variance, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    write_grid_table(variance, table, settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():
