@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
@@ -36,14 +38,15 @@ _METRICS = ("prefill_seconds", "token_seconds")
 Timings = list[tuple[float, float]]  # the values of both metrics in each round
 
 
-def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+@validate_call
+def measure_latency(model: Path, data: list[Path], record: Path, request: LatencyRequest) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    tracker, params = RunTracker(), LatencyRequest.model_validate(request)
-    measures = params.measures
-    device = choose_device(params.compute.device)
+    tracker = RunTracker()
+    measures = request.measures
+    device = choose_device(request.compute.device)
     devices = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
     questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
-    base = load_model(model, **params.compute.loading)
+    base = load_model(model, **request.compute.loading)
     layers = base.model.config.num_hidden_layers
     bos = get_bos_tokens(base.tokenizer)
     rows = [
@@ -52,12 +55,12 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
     ]
     metrics: list[Metric] = []
     items: list[Item] = []
-    for plan in params.plans:
+    for plan in request.plans:
         chunks = len(plan.build_plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         batch_sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for num_devices in [number for number in measures.devices if number <= chunks] or [1]:
-            loaded = load_model(model, chunking=plan.keys, **params.compute.loading)
+            loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
             if num_devices > 1:
                 loaded.model.spread(devices[:num_devices])
             variants = {"unchanged": base.model, "fused": loaded.model, "loop": loaded.model}
@@ -93,7 +96,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: dict[s
         task=build_task_facts("mmlu", dataset.repository, dataset.commit, "test"),
         **describe_run(
             "latency",
-            params,
+            request,
             base,
             tracker,
             tokens * len(items),

@@ -6,6 +6,8 @@ Write one record per text; its conditions are the plans and the other varied set
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.measurement_conditions import Condition
@@ -23,12 +25,13 @@ from workflow_scripts.hub.record_fields import RunTracker
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 
+@validate_call
 def measure_perplexity(
-    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
+    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: PerplexityRequest
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    tracker, params = RunTracker(), PerplexityRequest.model_validate(request)
-    hub, measures = get_hub_folder(data[0]), params.measures
+    tracker = RunTracker()
+    hub, measures = get_hub_folder(data[0]), request.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text_record = PerplexityRecord(
         build_task_facts("wikitext", WIKITEXT, manifest.commit, "validation")
@@ -39,9 +42,9 @@ def measure_perplexity(
     pairs_by_level = {
         level: _select_pairs(rows, measures.responses, level) for level in measures.difficulties
     }
-    for plan_condition, loaded in load_plans(model, params.plans, params.compute):
+    for plan_condition, loaded in load_plans(model, request.plans, request.compute):
         print(f"perplexity of {loaded.manifest.repository}, {plan_condition['plan']}", flush=True)
-        if params.study == "training":  # the checkpoint id already contains the plan
+        if request.study == "training":  # the checkpoint id already contains the plan
             plan_condition = {}
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         spans = score_text(
@@ -65,7 +68,7 @@ def measure_perplexity(
         (magpie, response_record, {"window", "responses", "difficulties"}),
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
-        record.write(path, params, loaded, tracker, params.study, generation)
+        record.write(path, request, loaded, tracker, request.study, generation)
 
 
 def _select_pairs(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:

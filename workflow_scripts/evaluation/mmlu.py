@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_text
@@ -41,16 +42,17 @@ _PUNCTUATION = "."
 _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one on the hub
 
 
-def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+@validate_call
+def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: MmluRequest) -> None:
     """Evaluate a checkpoint on all questions and write the record and its items."""
-    tracker, params = RunTracker(), MmluRequest.model_validate(request)
-    loaded = load_model(model, **params.compute.loading)
+    tracker = RunTracker()
+    loaded = load_model(model, **request.compute.loading)
     score_cache = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)
     lm.engine.look_up_answers = score_cache.look_up_answers
     with score_cache, mirror(get_hub_folder(data[0])) as datasets:
-        tasks = load_subjects(params.prompt, params.shots)
-        docs = [task.get_docs(params.max_items_per_subject) for task in tasks]
+        tasks = load_subjects(request.prompt, request.shots)
+        docs = [task.get_docs(request.max_items_per_subject) for task in tasks]
         responses = iter(run_questions(lm, list(chain.from_iterable(docs))))
     items: list[Item] = []
     subject_metrics: list[MetricWithBaseline] = []
@@ -86,18 +88,18 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first_task.evaluation_split[0],
-            shots=params.shots,
+            shots=request.shots,
             version=str(first_task.version),
         ),
         **describe_run(
             "few_shot",
-            params,
+            request,
             loaded,
             tracker,
             lm.engine.tokens,
             attention=lm.engine.model.attention,
             engine=lm.engine.description,
-            max_items=params.max_items_per_subject,
+            max_items=request.max_items_per_subject,
             generation={
                 "max_new_tokens": first_task.generation_size,
                 "until": list(first_task.stop_sequence),

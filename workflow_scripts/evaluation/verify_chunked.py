@@ -1,7 +1,8 @@
 """Verify that a chunked checkpoint has the same logits with fused layers as with a loop over the layers."""
 
 from pathlib import Path
-from typing import Any
+
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
@@ -14,16 +15,16 @@ _TOLERANCE = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
-def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], report: Path) -> None:
+@validate_call
+def verify_chunked(checkpoint: Path, model: Path, request: VerifyRequest, report: Path) -> None:
     """Report parameter counts, the plan as text, and the largest differences of logits on random tokens, as JSON.
 
     Raise UserError if the fused logits differ from those of the loop by more than rounding errors.
     """
     import torch
 
-    params = VerifyRequest.model_validate(request)
-    base, chunked = (load_model(path, **params.compute.loading) for path in (model, checkpoint))
-    generator = torch.Generator().manual_seed(params.seed)
+    base, chunked = (load_model(path, **request.compute.loading) for path in (model, checkpoint))
+    generator = torch.Generator().manual_seed(request.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
     logits = {}

@@ -6,6 +6,8 @@ This needs the tokenizers but not the weights.
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
@@ -20,19 +22,19 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import build_training_pair
 
 
+@validate_call
 def explain_training(
-    model: list[Path], data: list[Path], text: Path, request: dict[str, Any]
+    model: list[Path], data: list[Path], text: Path, request: ExplainTrainingRequest
 ) -> None:
     """Write the file `text`: for each model, a training item and a test item with their tokens."""
-    params = ExplainTrainingRequest.model_validate(request)
     with mirror(get_hub_folder(data[0])):
-        splits = load_splits(params.task, params.recipe, params.seed, params.draws)
+        splits = load_splits(request.task, request.recipe, request.seed, request.draws)
         count = len(splits.training)
-        if params.number >= count:
+        if request.number >= count:
             raise UserError(
-                f"explain names the training item {params.number} of {params.task}, which has {count}."
+                f"explain names the training item {request.number} of {request.task}, which has {count}."
             )
-        parts = [_explain(manifest, splits, params) for manifest in model]
+        parts = [_explain(manifest, splits, request) for manifest in model]
     write_text(text, "\n\n".join(parts) + "\n")
 
 

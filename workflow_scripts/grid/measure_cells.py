@@ -9,6 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -17,24 +19,24 @@ from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 
 
+@validate_call
 def measure_cells(
     model: Path,
     data: list[Path],
     records: list[Path],
     log: Path,
     version: str,
-    request: dict[str, Any],
+    request: CellsRequest,
     resources: dict[str, Any],
 ) -> None:
     """Measure each cell and write its record; the last try after a kill marks unfinished cells as failed."""
-    job = CellsRequest.model_validate(request)
     manifest = read_manifest(model)
     print(manifest.repository, flush=True)
     model_key = {"model": manifest.commit}
-    if delta_base := job.get_base_manifest(model):
+    if delta_base := request.get_base_manifest(model):
         model_key["added to"] = read_manifest(delta_base).commit
     commits = {dataset.repository: dataset.commit for dataset in map(read_manifest, data)}
-    requests = job.split()
+    requests = request.split()
 
     def build_cell(record: Path) -> GridCell:
         cell = requests[record.stem]
@@ -50,7 +52,7 @@ def measure_cells(
         if was_always_killed:
             mark_failed(cells)
         else:
-            measure = _choose_measure(model, job)
+            measure = _choose_measure(model, request)
             hub = get_hub_folder(data[0])
             run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))
     finally:

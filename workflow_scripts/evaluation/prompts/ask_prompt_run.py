@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
@@ -27,21 +29,22 @@ from workflow_scripts.settings.prompts.spec import PromptSpec
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
+@validate_call
 def ask_prompt_run(
-    model: Path, data: list[Path], generations: Path, request: dict[str, Any]
+    model: Path, data: list[Path], generations: Path, request: PromptRequest
 ) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
-    tracker, params = RunTracker(), PromptRequest.model_validate(request)
-    hub, spec, loading = get_hub_folder(data[0]), params.asking, params.compute.loading
+    tracker = RunTracker()
+    hub, spec, loading = get_hub_folder(data[0]), request.asking, request.compute.loading
     loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
-    questions = select_questions(questions, spec.first, params.max_items_per_subject)
+    questions = select_questions(questions, spec.first, request.max_items_per_subject)
     renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     with ScoreCache.open_for_record(generations, loaded) as score_cache:
         engine = build_engine(loaded, score_cache)
-        outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, params.seed)
+        outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, request.seed)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
     split = "latest" if spec.questions == "vendor" else "test"
@@ -50,11 +53,11 @@ def ask_prompt_run(
         outputs,
         study="prompts",
         task=build_task_facts(
-            params.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
+            request.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
         ),
         **describe_run(
             "prompt_run",
-            params,
+            request,
             loaded,
             tracker,
             engine.tokens,
@@ -62,7 +65,7 @@ def ask_prompt_run(
             attention=engine.model.attention,
             engine=engine.description,
             chat_template=spec.messages is not None,
-            max_items=params.max_items_per_subject,
+            max_items=request.max_items_per_subject,
             generation=decoding | {"model_generation_config": defaults},
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),

@@ -1,7 +1,8 @@
 """Write the exact text and tokens of one question of a run; needs the tokenizer, not the weights."""
 
 from pathlib import Path
-from typing import Any
+
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
@@ -13,6 +14,7 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.settings.prompts.spec import PromptSpec
 
 
+@validate_call
 def explain_prompt(
     model: Path,
     data: list[Path],
@@ -20,25 +22,24 @@ def explain_prompt(
     run: str,
     subject: str | None,
     number: int,
-    asking: dict[str, Any],
+    asking: PromptSpec,
 ) -> None:
     """Explain the question with this index in its subject, or in the dataset if `subject` is None."""
     from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    spec = PromptSpec.model_validate(asking)
     hub = get_hub_folder(data[0])
     tokenizer = load_tokenizer(model)
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)
-    questions, _ = read_questions(hub, spec.questions)
+    questions, _ = read_questions(hub, asking.questions)
     candidates = [question for question in questions if subject in (None, question.subject)]
     if number >= len(candidates):
         raise UserError(
             f"explain names the question {number} of {subject!r}, which has {len(candidates)} questions."
         )
     question = candidates[number]
-    prompt = Renderer(spec, tokenizer, config, hub).render(question)
+    prompt = Renderer(asking, tokenizer, config, hub).render(question)
     truncated = "; truncated on the left" if prompt.truncated else ""
     lines = [
         f"run         {run}",
