@@ -1,5 +1,7 @@
 """Define the schema of an imported measurement: model, task, scores and items."""
 
+from typing import Any
+
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
@@ -35,6 +37,9 @@ class ImportedCell(StrictModel):
 
 
 CellWithItems = tuple[ImportedCell, list[Item]]
+# Our name of each task of a harness, by harness; the metric and clusters of each of our tasks.
+TaskNames = dict[str, dict[str, str]]
+TaskFields = dict[str, dict[str, Any]]
 
 
 def get_model_name(name: str) -> str:

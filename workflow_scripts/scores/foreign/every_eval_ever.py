@@ -12,6 +12,8 @@ from workflow_scripts.scores.foreign.cells import (
     CellWithItems,
     ImportedCell,
     ImportedScore,
+    TaskFields,
+    TaskNames,
     get_model_name,
 )
 
@@ -20,7 +22,7 @@ KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 
 def read(
-    path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
+    path: Path, content: dict[str, Any], names: TaskNames, tasks: TaskFields
 ) -> Iterator[CellWithItems]:
     """Read the scores of each evaluation and its subsets, without those under varied conditions."""
     details = content["model_info"]["additional_details"]

@@ -15,6 +15,8 @@ from workflow_scripts.scores.foreign.cells import (
     CellWithItems,
     ImportedCell,
     ImportedScore,
+    TaskFields,
+    TaskNames,
     get_model_name,
 )
 
@@ -22,7 +24,7 @@ KEYS = ("config_general", "results", "config_tasks")
 
 
 def read(
-    path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
+    path: Path, content: dict[str, Any], names: TaskNames, _: TaskFields
 ) -> Iterator[CellWithItems]:
     """Read each task; parts of a known task, such as subjects (mmlu:anatomy), become subsets of its items.
 

@@ -13,6 +13,8 @@ from workflow_scripts.scores.foreign.cells import (
     CellWithItems,
     ImportedCell,
     ImportedScore,
+    TaskFields,
+    TaskNames,
     get_model_name,
 )
 
@@ -22,8 +24,8 @@ KEYS = ("results", "n-samples", "n-shot")
 def read(
     path: Path,
     content: dict[str, Any],
-    names: dict[str, dict[str, str]],
-    tasks: dict[str, dict[str, Any]],
+    names: TaskNames,
+    tasks: TaskFields,
 ) -> Iterator[CellWithItems]:
     """Read each task, and each group of tasks that has a score, with the items of its members."""
     groups = content["group_subtasks"]

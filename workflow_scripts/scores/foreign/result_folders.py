@@ -10,16 +10,19 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import CellWithItems, ImportedScore
+from workflow_scripts.scores.foreign.cells import (
+    CellWithItems,
+    ImportedScore,
+    TaskFields,
+    TaskNames,
+)
 from workflow_scripts.scores.metric_ranges import check_range
 from workflow_scripts.settings.import_folders import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 
 
-def read_folder(
-    folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> Iterator[CellWithItems]:
+def read_folder(folder: Path, names: TaskNames, tasks: TaskFields) -> Iterator[CellWithItems]:
     """Read the cells of all JSON files of a folder, with their items where available.
 
     `names` maps each harness's task names to ours; `tasks` has the metric and clusters of each of our tasks.
@@ -47,9 +50,7 @@ def read_folder(
         raise UserError(f"{folder} has no file that ends in .json.")
 
 
-def _read_file(
-    path: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> Iterator[CellWithItems]:
+def _read_file(path: Path, names: TaskNames, tasks: TaskFields) -> Iterator[CellWithItems]:
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     for reader in READERS:
         if set(reader.KEYS) <= set(content):

@@ -18,6 +18,7 @@ from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_fixed
 from workflow_scripts.render.thresholds import ALPHA, MIN_CLEAR_Z
+from workflow_scripts.scores.foreign.cells import TaskFields, TaskNames
 from workflow_scripts.scores.foreign.result_folders import read_folder
 from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
@@ -143,7 +144,7 @@ def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
 
 
 def compare_folders(
-    folders: Sequence[str], names: dict[str, Any], tasks: dict[str, Any]
+    folders: Sequence[str], names: TaskNames, tasks: TaskFields
 ) -> tuple[pd.DataFrame, list[str]]:
     """Compare the models of two result folders by one metric per task, and describe differing settings.
 
@@ -183,7 +184,7 @@ def compare_folders(
     return pd.DataFrame(rows), notes
 
 
-def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:
+def _read_results(folder: str, names: TaskNames, tasks: TaskFields) -> pd.DataFrame:
     """Read one row per score of a folder, with the item scores by cluster and item."""
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
