@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pydantic import validate_call
+
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_dir, write_json
@@ -127,10 +129,10 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     )
 
 
-def main(model: Path, checkpoint: str, entry: dict[str, Any], seed: int, manifest: Path) -> None:
+@validate_call
+def main(model: Path, checkpoint: str, entry: Checkpoint, seed: int, manifest: Path) -> None:
     """Build a checkpoint; `checkpoint` is its id in the form for paths, `entry` its entry of chunking.checkpoints."""
-    keys = Checkpoint.model_validate(entry).keys
-    build_chunked(model, manifest.parent, str(CheckpointId.parse(checkpoint)), keys, seed)
+    build_chunked(model, manifest.parent, str(CheckpointId.parse(checkpoint)), entry.keys, seed)
 
 
 if "snakemake" in globals():

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import validate_call
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
@@ -21,14 +21,14 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, AnswerParsing
 
 
-def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> None:
+@validate_call
+def score_prompt_run(generations: Path, record: Path, read: AnswerParsing) -> None:
     """Score the outputs with the run's current parsers and write the record and its items."""
-    spec = AnswerParsing.model_validate(read)
     stored = read_complete_record(generations)
     rows = read_items(generations).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
-    items = [score_output(output, spec) for output in outputs]
-    reading = {"read": spec.model_dump(mode="json")}
+    items = [score_output(output, read) for output in outputs]
+    reading = {"read": read.model_dump(mode="json")}
     request = stored.request | reading
     generation = stored.protocol.generation | reading
     write_record(
@@ -39,7 +39,7 @@ def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> N
         task=stored.task,
         request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
-        metrics=compute_metrics(outputs, items, spec),
+        metrics=compute_metrics(outputs, items, read),
         provenance=stored.provenance.model_copy(update={"settings_sha256": hash_json(request)}),
         cost=stored.cost,
         volatile=stored.volatile,
