@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Row, index_checkpoints
+from workflow_scripts.render.frames import index_checkpoints
 from workflow_scripts.render.verdict import DIFFERENCE_Z, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import (
     COLA_LABEL_COUNTS,
-    LEADING_COLUMNS,
     TEST_ITEMS,
+    convert_to_fractions,
 )
 from workflow_scripts.stats.proportions import compute_fraction_stderr, compute_mcc_step
 from workflow_scripts.stats.reruns import RetrainingNoise
@@ -33,8 +33,7 @@ def compare_harmony(
     published: pd.DataFrame, ours: pd.DataFrame | None, noise: RetrainingNoise
 ) -> Iterator[dict]:
     """Yield a row for each score of the published leaderboard, after training."""
-    tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    wide = published.set_index("model")[tasks] / 100
+    wide = convert_to_fractions(published.set_index("model"))
     scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
     items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION_TASK)
     stderr = compute_fraction_stderr(scores["value"], items - 1)
@@ -63,7 +62,8 @@ def _compare_scores(
     sums on two devices may differ. Scores after training differ by retraining noise; published ones are the higher of
     both scores (none is below the direct one), and so are ours.
     """
-    our_rows = _index_own(ours)
+    own = None if ours is None else ours[ours["origin"] == OWN]
+    our_rows = index_checkpoints(own, "protocol")
     for row in published.to_dict("records"):
         model = row["model"]
         task = row["task"]
@@ -97,8 +97,3 @@ def _compute_step(task: str, value: float) -> float:
         if task == _CORRELATION_TASK
         else 1 / TEST_ITEMS[task]
     )
-
-
-def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Row]:
-    """Index the rows of our models by checkpoint and protocol."""
-    return index_checkpoints(None if ours is None else ours[ours["origin"] == OWN], "protocol")
