@@ -1,6 +1,7 @@
 """Read lm-eval's results_*.json with the samples_*.jsonl of the same folder."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -80,10 +81,10 @@ def _read_items(path: Path, task: str, clusters: list[str]) -> list[Item]:
     file = path.with_name(f"samples_{task}_{path.stem.removeprefix('results_')}.jsonl")
     if not file.is_file():
         return []
-    by_item: dict[int, list[dict[str, Any]]] = {}
+    by_item = defaultdict(list)
     with file.open(encoding="utf-8") as lines:
         for sample in map(json.loads, lines):
-            by_item.setdefault(sample["doc_id"], []).append(sample)
+            by_item[sample["doc_id"]].append(sample)
     return [_read_item(task, samples, clusters) for samples in by_item.values()]
 
 
