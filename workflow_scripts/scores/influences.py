@@ -10,8 +10,9 @@ from workflow_scripts.core.records import Score
 from workflow_scripts.scores.metric_ranges import TOLERANCE, strip_filter
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
-_SCORE_KEY = ["study", "protocol", "model", "variant", "dtype", "commit"]
-_COLUMNS = dict.fromkeys((*_SCORE_KEY, "task", "metric"), "string") | {
+# The columns that identify a score with item errors, besides task and metric.
+SCORE_KEY = ["study", "protocol", "model", "variant", "dtype", "commit"]
+_COLUMNS = dict.fromkeys((*SCORE_KEY, "task", "metric"), "string") | {
     "own": "float64",
     "shared": "object",
 }
@@ -25,7 +26,7 @@ def list_influences(
     `fields` has the columns that the scores share. A row adds the influence of each cluster of items, and the variance
     that these items do not show.
     """
-    row = {name: fields[name] or "" for name in [*_SCORE_KEY, "task"]}
+    row = {name: fields[name] or "" for name in [*SCORE_KEY, "task"]}
     for metric in metrics:
         if len(items) and metric.subset is None and metric.condition is None:
             influences = compute_influences(items, metric)
@@ -41,9 +42,9 @@ def compute_item_errors(influences: Iterable[dict[str, Any]]) -> pd.DataFrame:
     the same items. Training runs of a cell with several seeds are averaged, as their scores are.
     """
     tables = [pd.DataFrame(columns=list(_COLUMNS))]
-    rows = pd.DataFrame(influences, columns=[*_SCORE_KEY, "task", "metric", "by_cluster", "hidden"])
+    rows = pd.DataFrame(influences, columns=[*SCORE_KEY, "task", "metric", "by_cluster", "hidden"])
     for (task, metric), group in rows.groupby(["task", "metric"]):
-        scores = [group[name] for name in _SCORE_KEY]
+        scores = [group[name] for name in SCORE_KEY]
         by_cluster = pd.concat(list(group["by_cluster"]), axis=1).fillna(0.0).T
         by_cluster = by_cluster.set_axis(group.index).groupby(scores).mean()
         hidden = group["hidden"].astype(float).groupby(scores).mean()

@@ -9,7 +9,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.scores.influences import get_row_errors
+from workflow_scripts.scores.influences import SCORE_KEY, get_row_errors
 from workflow_scripts.studies.suite.requests import read_checks
 
 NOTE = (
@@ -24,8 +24,6 @@ _ENTRY_COLUMNS += ["weight_type", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
-# Columns that identify the item errors of a score.
-_ERROR_KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
 
 
@@ -56,7 +54,7 @@ def make_leaderboard(
     order = ["average", "model", "precision"]
     table = table.sort_values(order, ascending=[False, True, True], kind="stable")
     table["behind"] = table["average"].max() - table["average"]
-    keys = measured.drop_duplicates("file").set_index("file")[_ERROR_KEY]
+    keys = measured.drop_duplicates("file").set_index("file")[SCORE_KEY]
     ranked = table.index[table["average"].notna()]
     table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys.loc[ranked], errors, tasks)
     parts = [name + suffix for name in names for suffix in _PARTS.values()]
@@ -82,7 +80,7 @@ def _compute_gap_stderr(
 ) -> np.ndarray:
     """Compute the standard error of each row's gap to the first row, on the same items.
 
-    It is NaN if a task's score is not a mean over its items. `keys` has the _ERROR_KEY of each row.
+    It is NaN if a task's score is not a mean over its items. `keys` has the SCORE_KEY of each row.
     """
     index = pd.MultiIndex.from_frame(keys)
     positions = np.arange(len(keys))
@@ -91,7 +89,7 @@ def _compute_gap_stderr(
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
         if not is_task.any():
             return np.full(len(keys), np.nan)
-        rows, item_errors = get_row_errors(errors[is_task], _ERROR_KEY)
+        rows, item_errors = get_row_errors(errors[is_task], SCORE_KEY)
         row_errors = item_errors.select(rows.get_indexer(index))
         variances += row_errors.compute_difference_variance(positions, 0 * positions)
     stderrs = np.sqrt(variances) / len(tasks)
