@@ -1,6 +1,7 @@
 """Run lm-eval's tasks on one loaded model."""
 
 import os
+from collections import defaultdict
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
@@ -76,8 +77,8 @@ def sample_items(
     items = [(name, index) for name, count in counts.items() for index in range(count)]
     if not items:
         raise UserError(f"The task {task!r} has no items to evaluate.")
-    indices: dict[str, list[int]] = {}
+    indices = defaultdict(list)
     for number in sorted(draw_items(len(items), max_items, draws, seed, "items", task)):
         name, index = items[number]
-        indices.setdefault(name, []).append(index)
+        indices[name].append(index)
     return indices

@@ -1,6 +1,7 @@
 """Load lm-eval's own task definitions quickly and offline."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -58,10 +59,10 @@ def _index_definitions() -> dict[str, list[Path]]:
 
     # Only at the start of a line: indented names are members of a benchmark, not definitions.
     defines = re.compile(rb"^(?:task|group|tag):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
-    definitions: dict[str, list[Path]] = {}
+    definitions = defaultdict(list)
     for path in Path(lm_eval.tasks.__file__).parent.rglob("*.yaml"):
         for name in defines.findall(path.read_bytes()):
-            definitions.setdefault(name.decode(), []).append(path)
+            definitions[name.decode()].append(path)
     return definitions
 
 
