@@ -45,7 +45,7 @@ def measure_latency(model: Path, data: list[Path], record: Path, request: Latenc
     measures = request.measures
     device = choose_device(request.compute.device)
     devices = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
-    questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
+    questions, dataset = read_questions(get_hub_folder(data), "mmlu")
     base = load_model(model, **request.compute.loading)
     layers = base.model.config.num_hidden_layers
     bos = get_bos_tokens(base.tokenizer)

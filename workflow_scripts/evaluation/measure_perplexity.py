@@ -31,7 +31,7 @@ def measure_perplexity(
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
     tracker = RunTracker()
-    hub, measures = get_hub_folder(data[0]), request.measures
+    hub, measures = get_hub_folder(data), request.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text_record = PerplexityRecord(
         build_task_facts("wikitext", WIKITEXT, manifest.commit, "validation")

@@ -50,7 +50,7 @@ def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: MmluRequ
     score_cache = ScoreCache.open_for_record(record, loaded)
     lm = build_lighteval_model(loaded, model.parent)
     lm.engine.look_up_answers = score_cache.look_up_answers
-    with score_cache, mirror(get_hub_folder(data[0])) as datasets:
+    with score_cache, mirror(get_hub_folder(data)) as datasets:
         tasks = load_subjects(request.prompt, request.shots)
         docs = [task.get_docs(request.max_items_per_subject) for task in tasks]
         responses = iter(run_questions(lm, list(chain.from_iterable(docs))))

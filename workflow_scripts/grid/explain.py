@@ -27,7 +27,7 @@ def explain_training(
     model: list[Path], data: list[Path], text: Path, request: ExplainTrainingRequest
 ) -> None:
     """Write the file `text`: for each model, a training item and a test item with their tokens."""
-    with mirror(get_hub_folder(data[0])):
+    with mirror(get_hub_folder(data)):
         splits = load_splits(request.task, request.recipe, request.seed, request.draws)
         count = len(splits.training)
         if request.number >= count:

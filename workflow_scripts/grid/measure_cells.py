@@ -53,7 +53,7 @@ def measure_cells(
             mark_failed(cells)
         else:
             measure = _choose_measure(model, request)
-            hub = get_hub_folder(data[0])
+            hub = get_hub_folder(data)
             run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))
     finally:
         running.unlink(missing_ok=True)

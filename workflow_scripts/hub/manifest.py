@@ -7,7 +7,7 @@ Its presence means that the folder is complete. Jobs depend on the manifest alon
 large file reruns nothing, and a new commit reruns every job that used the old one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -139,6 +139,6 @@ def read_model_metadata(folder: Path) -> dict[str, Any]:
     }
 
 
-def get_hub_folder(manifest_path: Path) -> Path:
-    """Return the hub folder that contains a manifest."""
-    return manifest_path.parents[3]
+def get_hub_folder(manifests: Sequence[Path]) -> Path:
+    """Return the hub folder that contains these manifests."""
+    return manifests[0].parents[3]

@@ -35,7 +35,7 @@ def ask_prompt_run(
 ) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
     tracker = RunTracker()
-    hub, spec, loading = get_hub_folder(data[0]), request.asking, request.compute.loading
+    hub, spec, loading = get_hub_folder(data), request.asking, request.compute.loading
     loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
     questions = select_questions(questions, spec.first, request.max_items_per_subject)

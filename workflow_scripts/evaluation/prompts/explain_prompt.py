@@ -29,7 +29,7 @@ def explain_prompt(
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    hub = get_hub_folder(data[0])
+    hub = get_hub_folder(data)
     tokenizer = load_tokenizer(model)
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)
     questions, _ = read_questions(hub, asking.questions)
