@@ -39,7 +39,7 @@ def fit_knee(log_compute: np.ndarray, newer: np.ndarray, gains: np.ndarray) -> d
         return solution, float(np.square(gains - design @ solution).sum())
 
     values = np.unique(log_compute)
-    knees = [float(value) for value in values]
+    knees = values.tolist()
     for low, high in zip([-np.inf, *values[:-1]], values, strict=True):
         is_beyond = log_compute >= high
         (slope, intercept, _), _ = solve(is_beyond * log_compute, is_beyond, newer)
