@@ -98,11 +98,10 @@ def _compute_statistics(
 ) -> list[dict[str, Any]]:
     """Compute the mean, the correlation of each pair of tasks and, for Kendall's tau-b, the ceiling of the mean."""
     scores = grid.measured.dropna(how="all")
-
-    def compute_mean(is_kept: np.ndarray) -> float:
-        return average_pairs(compute_correlations(scores[is_kept], measure))
-
-    mean = compute_family_interval(compute_mean, grid.models.loc[scores.index, "family"])
+    mean = compute_family_interval(
+        lambda is_kept: average_pairs(compute_correlations(scores[is_kept], measure)),
+        grid.models.loc[scores.index, "family"],
+    )
     pairs = [
         {
             "statistic": grid_tables.PAIR,

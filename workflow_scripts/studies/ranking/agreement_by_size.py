@@ -89,11 +89,9 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
     scores = grid.measured.loc[group.models]
     families = grid.models.loc[group.models, "family"]
-
-    def compute_mean(is_kept: np.ndarray) -> float:
-        return compute_mean_agreement(scores[is_kept])
-
-    interval = compute_family_interval(compute_mean, families)
+    interval = compute_family_interval(
+        lambda is_kept: compute_mean_agreement(scores[is_kept]), families
+    )
     row = {"protocol": grid.protocol, "origins": grid.origins, **group._asdict()}
     row |= {"models": len(scores), "families": families.nunique()} | interval
     ceilings = compute_agreement_ceiling(grid.errors.select(scores), max(draws // 5, 10), seed)
