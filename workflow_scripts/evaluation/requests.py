@@ -89,13 +89,13 @@ def build_written_request(settings: Settings, model: str) -> WrittenRequest:
 
 def _build_perplexity_plans(settings: Settings, model: str) -> tuple[Checkpoint, ...]:
     row = settings.models[CheckpointId.parse(model).model]
-    return settings.chunking.measures.build_perplexity_plans(row.model, row.layers)
+    return settings.chunking.measures.build_perplexity_plans(row)
 
 
 def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
     measures, row = settings.chunking.measures, settings.models[CheckpointId.parse(model).model]
     return LatencyRequest(
-        plans=measures.build_latency_plans(row.model, row.layers, settings.chunking.checkpoints),
+        plans=measures.build_latency_plans(row, settings.chunking.checkpoints),
         measures=LatencyMeasures.select_fields(measures),
         compute=Loading.select_fields(settings.compute),
         seed=settings.seed,

@@ -190,15 +190,14 @@ class ResourceEstimator:
         )
 
     def estimate_untrained_perplexity(self, model: str) -> JobEstimate:
-        row = self._get_row(model)
-        plans = self._measures.build_perplexity_plans(row.model, row.layers)
+        plans = self._measures.build_perplexity_plans(self._get_row(model))
         return self.estimate_perplexity(model, len(plans))
 
     def estimate_latency(self, model: str) -> JobEstimate:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
-        measures, row = self._measures, self._get_row(model)
+        measures = self._measures
         variants = self._settings.chunking.checkpoints
-        plans = len(measures.build_latency_plans(row.model, row.layers, variants))
+        plans = len(measures.build_latency_plans(self._get_row(model), variants))
         rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
         tokens = self._choose_by_source(32, 100)
         workloads = [

@@ -22,6 +22,7 @@ from workflow_scripts.settings.section import (
     Section,
     refuse_repeated,
 )
+from workflow_scripts.settings.tables import ModelRow
 
 
 class MeasuredPlans(Section):
@@ -44,34 +45,34 @@ class MeasuredPlans(Section):
     latency_models: Listed[ModelName] | None
     """Models whose latency is measured; null takes the base models of the checkpoints."""
 
-    def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
-        """Return the sequential and pruned plans that are possible with `layers` layers."""
+    def build_perplexity_plans(self, row: ModelRow) -> tuple[Checkpoint, ...]:
+        """Return the sequential and pruned plans that are possible for a model."""
         sequential = [
             Checkpoint(
-                model=model,
+                model=row.model,
                 mode="sequential",
-                num_layers_per_chunk=layers // chunks,
+                num_layers_per_chunk=row.layers // chunks,
                 aggregation_mode=aggregation,
                 use_adapters=False,
             )
             for chunks in self.sequential_chunks
-            if chunks > 1 and layers % chunks == 0
+            if chunks > 1 and row.layers % chunks == 0
             for aggregation in self.aggregations
         ]
-        return _select_possible([*sequential, *self._list_pruned_plans(model)], layers)
+        return _select_possible([*sequential, *self._list_pruned_plans(row.model)], row.layers)
 
     def build_latency_plans(
-        self, model: str, layers: int, checkpoints: Iterable[Checkpoint]
+        self, row: ModelRow, checkpoints: Iterable[Checkpoint]
     ) -> tuple[Checkpoint, ...]:
         """Return the possible plans of the latency grid without adapters, the plans of `checkpoints` with their
         aggregation and adapters, and the pruned plans.
 
         Further pruned plans are timed only for models with checkpoints, because their latency is shown with perplexity.
         """
-        variants = [entry.timed_variant for entry in checkpoints if entry.model == model]
+        variants = [entry.timed_variant for entry in checkpoints if entry.model == row.model]
         grid = [
             Checkpoint(
-                model=model,
+                model=row.model,
                 num_chunks=self.latency_chunks,
                 num_layers_per_chunk=m,
                 aggregation_mode=self.latency_aggregation,
@@ -79,10 +80,10 @@ class MeasuredPlans(Section):
             )
             for m in self.latency_layers
         ]
-        chunked = [variant for variant in variants if variant.build_plan(layers).chunks]
+        chunked = [variant for variant in variants if variant.build_plan(row.layers).chunks]
         pruned = [variant for variant in variants if variant.mode == "prune"]
-        pruned += self._list_pruned_plans(model) if variants else []
-        return _select_possible([*grid, *chunked, *pruned], layers)
+        pruned += self._list_pruned_plans(row.model) if variants else []
+        return _select_possible([*grid, *chunked, *pruned], row.layers)
 
     def _list_pruned_plans(self, model: str) -> list[Checkpoint]:
         return [
@@ -127,9 +128,7 @@ class Chunking(Section):
             ids = (str(entry.build_id(rows[entry.model].layers)) for entry in self.checkpoints)
             refuse_repeated(tuple(ids))
             for model in self.timed_models:
-                if not self.measures.build_latency_plans(
-                    model, rows[model].layers, self.checkpoints
-                ):
+                if not self.measures.build_latency_plans(rows[model], self.checkpoints):
                     raise ValueError(
                         f"measures.latency_layers has no plan for the {rows[model].layers} layers of {model!r}"
                     )
