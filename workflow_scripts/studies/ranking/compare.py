@@ -189,10 +189,14 @@ def _read_results(folder: str, names: TaskNames, tasks: TaskFields) -> pd.DataFr
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
-        fields = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
-        fields["harness"] = f"{cell.harness} {cell.harness_version}"
-        fields["dtype"] = cell.dtype or "unknown"
-        fields["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
+        fields = {
+            "task": cell.task,
+            "model": cell.model + cell.variant,
+            "shots": cell.shots,
+            "harness": f"{cell.harness} {cell.harness_version}",
+            "dtype": cell.dtype or "unknown",
+            "prompts": hash_json(hashes)[:8] if hashes and all(hashes) else "unknown",
+        }
         for score in cell.scores:
             if score.subset is None:
                 values = {
