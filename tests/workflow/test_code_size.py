@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 155_355  # including the rules; about six tokens a line
-TEST_TOKENS = 95_967
+PACKAGE_TOKENS = 155_115  # including the rules; about six tokens a line
+TEST_TOKENS = 95_965
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,

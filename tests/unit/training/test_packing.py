@@ -6,7 +6,11 @@ import torch.nn.functional as F
 
 from tests.tiny_models import make_tiny_model
 from tests.unit.training.tiny_training import make_keys, make_model, make_samples
-from workflow_scripts.training.attention import choose_packing, get_packing_arguments
+from workflow_scripts.training.attention import (
+    attend_packed,
+    choose_packing,
+    get_packing_arguments,
+)
 from workflow_scripts.training.packing import collate
 from workflow_scripts.training.trainable_parameters import select_trainable
 from workflow_scripts.training.trainer import compute_summed_loss
@@ -65,6 +69,22 @@ def test_summed_loss_and_gradients(kind, packing):
     for name, gradient in gradients.items():
         scale = max(1.0, float(expected[name].abs().max()))
         assert float((gradient - expected[name]).abs().max()) <= 1e-4 * scale, name
+
+
+def test_bfloat16_attention():
+    model, lengths = make_model("qwen2"), [*LENGTHS, 600]
+    choose_packing(model, make_keys())
+    query_key_value = torch.randn(3, 1, 4, sum(lengths), 8)
+
+    def attend(dtype):
+        inputs = query_key_value.to(dtype).requires_grad_()
+        arguments = get_packing_arguments(model.to(dtype), lengths)
+        tensors = inputs[0], inputs[1, :, :2], inputs[2, :, :2]
+        output, _ = attend_packed(model.model.layers[0].self_attn, *tensors, **arguments)
+        return output, *torch.autograd.grad(output.square().sum(), inputs)
+
+    for exact, rounded in zip(attend(torch.float32), attend(torch.bfloat16), strict=True):
+        assert float((exact - rounded).norm() / exact.norm()) < 0.02
 
 
 def test_choose_packing_without_isolation():

@@ -12,6 +12,7 @@ import torch
 
 from tests.unit.training.tiny_training import (
     draw_samples,
+    flip_bit,
     is_same,
     list_losses,
     make_model,
@@ -81,15 +82,6 @@ def assert_same_outcome(resumed, expected):
         assert getattr(resumed, name) == getattr(expected, name)
 
 
-def test_half_written_weights_are_ignored(uninterrupted, tmp_path):
-    interrupt(tmp_path, LORA, 7)
-    files = list((tmp_path / "checkpoint-6").iterdir())
-    for path in files:
-        path.unlink()
-    (tmp_path / "checkpoint-6/model.safetensors").write_bytes(b"half a file")
-    assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
-
-
 def test_unsealed_best_state_is_ignored(uninterrupted, tmp_path):
     interrupt(tmp_path, BEST, 14)
     newest = max(tmp_path.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
@@ -127,12 +119,6 @@ def test_resume_after_signal(uninterrupted, tmp_path):
         train(tmp_path, LORA | {"load": load})
     assert error.value.exit_code == 75
     assert_same_outcome(train(tmp_path, LORA), uninterrupted(LORA))
-
-
-def flip_bit(path):
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
 
 
 def test_damaged_state_is_removed(uninterrupted, tmp_path):

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.tiny_tokenizers import TEXT
-from tests.unit.training.tiny_training import draw_samples
+from tests.unit.training.tiny_training import draw_samples, flip_bit
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import BadSamples, read_samples, write_samples
 from workflow_scripts.training.tokenise_samples import read_dataset_rows, read_file_rows
@@ -29,9 +29,7 @@ def test_write_and_read_samples(tmp_path, count):
 
 def test_flipped_bit_is_refused(tmp_path):
     write_samples(tmp_path / "samples.json", draw_samples(1), BadSamples())
-    content = bytearray((tmp_path / "samples.arrow").read_bytes())
-    content[-1] ^= 1
-    (tmp_path / "samples.arrow").write_bytes(content)
+    flip_bit(tmp_path / "samples.arrow")
     with pytest.raises(UserError, match=r"samples.arrow was altered"):
         read_samples(tmp_path / "samples.json")
 

@@ -99,9 +99,7 @@ def test_evaluation_changes_no_training(tmp_path, method):
 
     with_evaluation = train_tiny(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
     without_evaluation = train_tiny(tmp_path / "b", load=load, **keys)
-    exact = train_tiny(tmp_path / "c", load=load, **keys | {"precision": "float32"})
-    losses = list_losses(with_evaluation)
-    assert losses == list_losses(without_evaluation) == pytest.approx(list_losses(exact), rel=2e-2)
+    assert list_losses(with_evaluation) == list_losses(without_evaluation)
     assert is_same(with_evaluation.parameters, without_evaluation.parameters)
     assert all(tensor.dtype == torch.float32 for tensor in with_evaluation.parameters.values())
     with torch.no_grad():

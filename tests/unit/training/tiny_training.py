@@ -60,3 +60,9 @@ def list_losses(trained: TrainingResult) -> list[float]:
 def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
     """Return whether two sets of parameters are bitwise equal."""
     return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)
+
+
+def flip_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
