@@ -68,7 +68,7 @@ bench-evaluation: $(INSTALLED) ## reading shared prompts once, beside lm-eval's 
 	$(BIN)/python -m bench.evaluation
 
 # TRL lies apart: nothing else needs it.
-bench-training: $(BENCH)/.installed ## the trainer beside TRL's, on short samples and full blocks; four minutes
+bench-training: $(BENCH)/.installed ## the trainer beside TRL's, on short samples and full blocks; eight minutes
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.training
 
 $(BENCH)/.installed: envs/bench.txt $(INSTALLED)

@@ -8,6 +8,7 @@ the ratio within a round.
 
 short   lengths like MNLI's: log-normal, median 35 tokens
 blocks  full blocks of 1024 tokens, for which packing gains nothing
+deep    a third of short's samples, with a model of the shape of SmolLM2-135M
 """
 
 import argparse
@@ -18,8 +19,9 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
@@ -38,6 +40,11 @@ from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
 VOCABULARY, SEED = 6144, 0
+SMALL = {"vocab_size": VOCABULARY, "hidden_size": 256, "intermediate_size": 1024}
+SMALL |= {"num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2}
+# The shape of SmolLM2-135M.
+DEEP = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536}
+DEEP |= {"num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3}
 BATCH_SIZE, MAX_LENGTH, WARM_UP_STEPS = 8, 1024, 2
 LORA: dict[str, Any] = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
 TARGET_MODULES = ["q_proj", "v_proj"]
@@ -97,12 +104,11 @@ def make_cases(short: int, blocks: int) -> list[Case]:
     ]
 
 
-def make_model() -> Qwen2ForCausalLM:
+def make_model(shape: dict[str, int] = SMALL) -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
-        vocab_size=VOCABULARY, hidden_size=256, intermediate_size=1024, num_hidden_layers=6,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=MAX_LENGTH,
-        bos_token_id=0, eos_token_id=1, pad_token_id=0,
+        **shape, max_position_embeddings=MAX_LENGTH, bos_token_id=0, eos_token_id=1, pad_token_id=0,
+        tie_word_embeddings=shape is DEEP,
     )  # fmt: skip
     return Qwen2ForCausalLM(config)
 
@@ -221,14 +227,16 @@ def main() -> None:
     disable_progress_bars()
     warnings.filterwarnings("ignore", category=FutureWarning)
     cases = make_cases(arguments.short, arguments.blocks)
-    for dtype in (torch.float32, torch.bfloat16):
-        base = make_model().to(dtype)
+    deep = replace(make_cases(arguments.short // 3, 1)[0], name="deep")
+    runs = [(SMALL, cases), (DEEP, [deep])]
+    for dtype, (shape, shape_cases) in product((torch.float32, torch.bfloat16), runs):
+        base = make_model(shape).to(dtype)
         print(f"{base.num_parameters():,} parameters, {dtype}, {torch.get_num_threads()} threads")
         print(
             f"{'case':<8}{'tokens':>8}{'TRL t/s':>9}{'ours t/s':>9}{'ratio':>8}{'from':>7}{'to':>7}"
             f"{'target':>8}"
         )
-        for case in cases:
+        for case in shape_cases:
             rounds = arguments.rounds if case.name == "short" else max(3, arguments.rounds // 2)
             measure(base, case, rounds)
     print("tokens: of the samples, without padding, in the steps that are timed.")
