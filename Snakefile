@@ -11,7 +11,7 @@ from workflow_scripts.bridge.startup import prepare_jobs
 
 min_version("9.27")
 STARTED = time.time()
-gc.disable()  # to plan leaves no garbage, and a search for it would take a fifth of the time
+gc.disable()  # planning creates no garbage, and collecting takes a fifth of its time
 
 
 configfile: str(Path(workflow.basedir, "config", "config.yaml"))

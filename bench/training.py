@@ -31,6 +31,7 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
+from bench.evaluation import SHAPES
 from workflow_scripts.grid.shared_model import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.packing import EpochSampler
@@ -42,9 +43,7 @@ from workflow_scripts.training.trainer import PackedTrainer
 VOCABULARY, SEED = 6144, 0
 SMALL = {"vocab_size": VOCABULARY, "hidden_size": 256, "intermediate_size": 1024}
 SMALL |= {"num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2}
-# The shape of SmolLM2-135M.
-DEEP = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536}
-DEEP |= {"num_hidden_layers": 30, "num_attention_heads": 9, "num_key_value_heads": 3}
+DEEP = SHAPES["deep"].model | {"vocab_size": SHAPES["deep"].vocabulary, "tie_word_embeddings": True}
 BATCH_SIZE, MAX_LENGTH, WARM_UP_STEPS = 8, 1024, 2
 LORA: dict[str, Any] = {"r": 8, "lora_alpha": 32, "lora_dropout": 0.1}
 TARGET_MODULES = ["q_proj", "v_proj"]
@@ -108,7 +107,6 @@ def make_model(shape: dict[str, int] = SMALL) -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
         **shape, max_position_embeddings=MAX_LENGTH, bos_token_id=0, eos_token_id=1, pad_token_id=0,
-        tie_word_embeddings=shape is DEEP,
     )  # fmt: skip
     return Qwen2ForCausalLM(config)
 

@@ -65,6 +65,7 @@ def attend_packed(
     if stretches is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
     lengths = [length for length, _ in stretches]
+    # Autocast leaves query and key of a float32 model in float32.
     # The gradient of `split` is one tensor; the gradient of each slice would be as long as the row.
     tensors = (tensor.to(value.dtype).split(lengths, dim=2) for tensor in (query, key, value))
     scale = kwargs.get("scaling") or query.shape[-1] ** -0.5
